@@ -1,0 +1,1 @@
+"""Deliver notifications whose story can be rebuilt."""

@@ -1,0 +1,114 @@
+"""The chores slot: small duties with a period each, never inside a sending loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.db import connections
+from django.utils import timezone
+from django_q.models import Failure, Success
+from psycopg import AsyncConnection
+
+from notifications import looping, runtime, wiring
+from notifications.delivery import slots
+from notifications.delivery.beats import Beat
+
+logger = logging.getLogger(__name__)
+
+TICK_S = 0.25
+KEEP_TASKS = timedelta(days=1)
+KEEP_FAILURES = timedelta(days=14)
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """One chore: how often it is due, in seconds, and what does it."""
+
+    name: str
+    every_s: float
+    run: Callable[[AsyncConnection[Any]], Awaitable[None]]
+
+
+async def make_partitions(connection: AsyncConnection[Any]) -> None:
+    """Have the log's partitions ready three months ahead, and empty the default one."""
+    await connection.execute("SELECT notifyops_private.ensure_partitions_v1()")
+
+
+async def forget_beats(connection: AsyncConnection[Any]) -> None:
+    """Drop the beats of workers that ended a day ago."""
+    await connection.execute(
+        "DELETE FROM notifyops_private.notifications_workerbeat WHERE beat_at < clock_timestamp() - interval '1 day'"
+    )
+
+
+async def purge_tasks(_connection: AsyncConnection[Any]) -> None:
+    """Drop django-q2's records of ended loop tasks; failures are kept longer, for their traceback."""
+    await asyncio.to_thread(_purge)
+
+
+def _purge() -> None:
+    try:
+        Success.objects.filter(stopped__lt=timezone.now() - KEEP_TASKS).delete()
+        Failure.objects.filter(stopped__lt=timezone.now() - KEEP_FAILURES).delete()
+    finally:
+        connections.close_all()
+
+
+DUTIES = (
+    Duty("partitions", 3600.0, make_partitions),
+    Duty("forget_beats", 3600.0, forget_beats),
+    Duty("purge_tasks", 3600.0, purge_tasks),
+)
+
+
+def tend() -> str:
+    """Hold the chores slot for the loop's budget. Ends at once with "busy" where somebody else holds it."""
+    return looping.long_task(_tend)
+
+
+async def _tend(orphaned: Callable[[], bool]) -> str:
+    dsn = wiring.direct_dsn("chores")
+    async with slots.slot(dsn, slots.CHORES, 0) as slot:
+        if slot is None:
+            return "busy"
+        ends_at = time.monotonic() + settings.NOTIFYOPS_LOOP_BUDGET_S
+        connection = await AsyncConnection.connect(dsn, autocommit=True)
+        try:
+            await _work(connection, slot, lambda: runtime.stopping() or orphaned() or time.monotonic() > ends_at)
+        finally:
+            await connection.close()
+            await slot.release()
+            if not orphaned():
+                await asyncio.to_thread(looping.chain, "notifications.tasks.tend")
+        return "done"
+
+
+async def _work(connection: AsyncConnection[Any], slot: slots.Slot, ended: Callable[[], bool]) -> None:
+    beat, done_at = Beat("chores", 0), dict[str, float]()
+    while not ended():
+        slot.check()
+        runtime.beat()
+        await beat.write(connection, claimed=False)
+        for duty in DUTIES:
+            if time.monotonic() - done_at.get(duty.name, -duty.every_s) >= duty.every_s:
+                done_at[duty.name] = time.monotonic()
+                await _do(duty, connection)
+        await asyncio.sleep(TICK_S)
+
+
+async def _do(duty: Duty, connection: AsyncConnection[Any]) -> None:
+    """Do one duty; its failure is logged and concerns no other duty, unless the database is away."""
+    try:
+        await duty.run(connection)
+    except psycopg.OperationalError:
+        raise
+    except Exception as error:
+        logger.exception("chore failed: %s", type(error).__name__, extra={"action": "chore_failed", "duty": duty.name})

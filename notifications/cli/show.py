@@ -1,0 +1,49 @@
+"""`notify show KEY`: one notification with its log."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.core.management.base import CommandParser
+
+from notifications.cli import story
+from notifications.cli.terminal import Terminal
+
+# The view's words that differ from the command's.
+RENAMED: Final = {"id": "notification_id", "status": "state", "last_error_code": "error_code"}
+PRINTED: Final = (
+    "state", "delivery_status", "report_id", "type", "channel", "account", "attempts", "next_attempt_at", "error_code",
+    "known", "next_action", "provider_message_id", "supersedes", "expires_at", "created_at", "created_by",
+)  # fmt: skip
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """Take a key, and whether the answer is for a program."""
+    story.add_key(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run(options: dict[str, Any], terminal: Terminal) -> int:
+    """Print the notification and its log."""
+    row = story.found(options)
+    log = story.log_of(row["intent_id"])
+    shown = {RENAMED.get(name, name): value for name, value in row.items()}
+    if options["json"]:
+        terminal.json({**shown, "log": log})
+        return 0
+    terminal.line(shown["notification_id"] + (f"  (workspace {row['workspace']})" if row["workspace"] else ""))
+    for name in PRINTED:
+        if shown[name] is not None:
+            terminal.line(f"  {name:20} {shown[name]}")
+    terminal.line()
+    terminal.table(
+        ("seq", "at", "entry", "from", "to", "attempt", "outcome", "code", "actor", "reason"),
+        (
+            (
+                entry["seq"], f"{entry['at']:%Y-%m-%d %H:%M:%S}", entry["kind"], entry["from_state"], entry["to_state"],
+                entry["attempt"] or None, entry["outcome"], entry["code"], entry["actor"], entry["reason_code"],
+            )
+            for entry in log
+        ),
+    )  # fmt: skip
+    return 0

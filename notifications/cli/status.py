@@ -1,0 +1,108 @@
+"""`notify status`: is everything all right?"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.core.management.base import CommandParser
+
+from notifications.cli.terminal import Terminal, age, listed, rows
+from notifications.states import State
+
+DUE: Final = """
+    SELECT count(*) AS count, max(extract(epoch FROM t.now - i.next_attempt_at))::float8 AS oldest_s
+    FROM notifyops_private.notifications_intent i, (SELECT notifyops_private.clock_v1() AS now OFFSET 0) t
+    WHERE i.next_attempt_at <= t.now AND i.state IN ('pending', 'retry')
+"""
+WAITING: Final = """
+    SELECT count(*) AS count, max(extract(epoch FROM t.now - i.created_at))::float8 AS oldest_s
+    FROM notifyops_private.notifications_intent i, (SELECT notifyops_private.clock_v1() AS now OFFSET 0) t
+    WHERE i.next_attempt_at IS NOT NULL
+"""
+# The log's newest entries by id, which is indexed; by time they would be a scan.
+PER_MINUTE: Final = """
+    WITH t AS (SELECT notifyops_private.clock_v1() AS now),
+    newest AS MATERIALIZED (
+        SELECT l.at, l.kind, l.from_state, l.to_state FROM notifyops_private.notifications_logentry l
+        ORDER BY l.id DESC LIMIT 100000
+    )
+    SELECT count(*) FILTER (WHERE n.to_state = 'accepted' AND n.from_state <> 'accepted') AS accepted,
+        count(*) FILTER (
+            WHERE n.to_state = 'needs_review' AND n.from_state NOT IN ('needs_review', 'closed')
+        ) AS failed,
+        count(*) FILTER (WHERE n.to_state = 'retry' AND n.from_state <> 'retry') AS retried
+    FROM newest n, t WHERE n.at > t.now - interval '1 minute'
+"""
+WORKERS: Final = """
+    SELECT b.worker, b.host, b.role, b.slot, b.started_at, b.beat_at,
+        extract(epoch FROM notifyops_private.clock_v1() - b.beat_at)::float8 AS beat_age_s, b.claimed_at,
+        extract(epoch FROM notifyops_private.clock_v1() - b.claimed_at)::float8 AS claimed_age_s
+    FROM notifyops_private.notifications_workerbeat b ORDER BY b.role, b.slot, b.beat_at DESC
+"""
+CIRCUITS: Final = """
+    SELECT a.name AS account, a.channel, a.enabled, coalesce(c.open_until > t.now, false) AS open,
+        CASE WHEN isfinite(c.open_until) THEN c.open_until END AS open_until,
+        coalesce(c.open_until = 'infinity', false) AS until_a_person, c.wait_until, c.reason, c.code
+    FROM notifyops_private.notifications_provideraccount a
+    LEFT JOIN notifyops_private.notifications_circuit c ON c.account_id = a.id,
+    (SELECT notifyops_private.clock_v1() AS now OFFSET 0) t ORDER BY a.name
+"""
+REVIEW: Final = """
+    SELECT count(*) AS count, max(extract(epoch FROM t.now - i.review_since))::float8 AS oldest_s
+    FROM notifyops_private.notifications_intent i, (SELECT notifyops_private.clock_v1() AS now OFFSET 0) t
+    WHERE i.state = 'needs_review'
+"""
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """Take whether the answer is for a program."""
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run(options: dict[str, Any], terminal: Terminal) -> int:
+    """Print the figures."""
+    found = figures()
+    if options["json"]:
+        terminal.json(found)
+    else:
+        _print(found, terminal)
+    return 0
+
+
+def figures() -> dict[str, Any]:
+    """Give everything that `status` knows; ages are seconds, None where there is nothing that could be old."""
+    counted = rows("SELECT state, count(*) AS count FROM notifyops_private.notifications_intent GROUP BY state")
+    by_state = {row["state"]: row["count"] for row in counted}
+    due, waiting, review = rows(DUE)[0], rows(WAITING)[0], rows(REVIEW)[0]
+    tasks = rows("SELECT count(*) AS count FROM notifyops_private.django_q_ormq")[0]["count"]
+    return {
+        "states": {state.value: by_state.get(state.value, 0) for state in State},
+        "due": due["count"],
+        "oldest_due_s": due["oldest_s"],
+        "waiting": waiting["count"],
+        "oldest_waiting_s": waiting["oldest_s"],
+        "per_minute": rows(PER_MINUTE)[0],
+        "workers": rows(WORKERS),
+        "circuits": rows(CIRCUITS),
+        "queue": {"review": review["count"], "oldest_review_s": review["oldest_s"], "tasks": tasks},
+    }
+
+
+def _print(found: dict[str, Any], terminal: Terminal) -> None:
+    terminal.line(f"states       {listed(found['states'])}")
+    terminal.line(f"due          {found['due']}, the oldest for {age(found['oldest_due_s'])}")
+    terminal.line(f"waiting      {found['waiting']}, the oldest since {age(found['oldest_waiting_s'])}")
+    terminal.line(f"last minute  {listed(found['per_minute'])}")
+    terminal.line(f"review       {found['queue']['review']}, the oldest for {age(found['queue']['oldest_review_s'])}")
+    terminal.line(f"tasks        {found['queue']['tasks']} in django-q2's queue")
+    for worker in found["workers"]:
+        claimed = f", claimed {age(worker['claimed_age_s'])} ago" if worker["claimed_at"] else ""
+        terminal.line(
+            f"worker       {worker['worker']} ({worker['role']}), seen {age(worker['beat_age_s'])} ago{claimed}"
+        )
+    if not found["workers"]:
+        terminal.line("worker       none has been seen: is manage.py qcluster running?")
+    for circuit in found["circuits"]:
+        until = "until a person closes it" if circuit["until_a_person"] else f"until {circuit['open_until']}"
+        word = f"open {until} ({circuit['code'] or circuit['reason']})" if circuit["open"] else "closed"
+        terminal.line(f"circuit      {circuit['account']}: {word if circuit['enabled'] else 'account disabled'}")

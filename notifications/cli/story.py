@@ -1,0 +1,36 @@
+"""One notification by its key, for the verbs that tell about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from notifications.cli.terminal import Refused, rows
+from notifications.outbox import in_workspace
+
+
+def add_key(parser: CommandParser) -> None:
+    """Take the key and the workspace it belongs to."""
+    parser.add_argument("key", help="the notification id, such as report-ready/demo-001")
+    parser.add_argument("--workspace", default="", help="where the key belongs (default: the default workspace)")
+
+
+def found(options: dict[str, Any]) -> dict[str, Any]:
+    """Give the row of notifyops.intents; refuses an unknown key with a sentence."""
+    key, workspace = options["key"], options["workspace"]
+    if "\0" in key + workspace:
+        raise Refused("A key never holds a NUL character.")
+    answer = rows("SELECT * FROM notifyops.status(%s, %s)", [key, workspace])
+    if answer:
+        return answer[0]
+    others = rows("SELECT DISTINCT workspace FROM notifyops.intents WHERE id = %s ORDER BY 1 LIMIT 3", [key])
+    if others:
+        places = " or ".join(f"--workspace '{row['workspace']}'" for row in others)
+        raise Refused(f'No notification "{key}" here; there is one with {places}.')
+    raise Refused(f'No notification "{key}". {in_workspace(workspace)}')
+
+
+def log_of(intent_id: int) -> list[dict[str, Any]]:
+    """Give the rows of notifyops.log, in order."""
+    return rows("SELECT * FROM notifyops.log WHERE intent_id = %s ORDER BY seq", [intent_id])

@@ -1,0 +1,97 @@
+"""What every verb speaks through: lines or one JSON document on stdout, sentences for people on stderr."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any, Protocol, TextIO
+
+from django.db import connections
+
+
+class Refused(Exception):
+    """The verb cannot do it; the text is a sentence for the person at the terminal. Exit code 1."""
+
+
+class Writer(Protocol):
+    """The part of Django's OutputWrapper that verbs use."""
+
+    def write(self, msg: str = "", /) -> object: ...
+
+    def flush(self) -> None: ...
+
+    def isatty(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Where a verb writes to, and what it reads where a file is named `-`."""
+
+    out: Writer
+    err: Writer
+    stdin: TextIO
+
+    def line(self, text: str = "") -> None:
+        """Write one line of the answer."""
+        self.out.write(text + "\n")
+
+    def json(self, document: Any) -> None:
+        """Write the answer as one JSON document."""
+        self.line(json.dumps(document, ensure_ascii=False, indent=2, default=as_json))
+
+    def json_line(self, document: Any) -> None:
+        """Write one of many answers as a line of JSON, at once: the reader may be a pipe."""
+        self.line(json.dumps(document, ensure_ascii=False, default=as_json))
+        self.out.flush()
+
+    def say(self, sentence: str) -> None:
+        """Tell the person something that is no part of the answer."""
+        self.err.write(sentence + "\n")
+
+    def table(self, heads: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+        """Write rows in aligned columns."""
+        texts = [list(heads), *([("" if cell is None else str(cell)) for cell in row] for row in rows)]
+        widths = [max(len(row[column]) for row in texts) for column in range(len(texts[0]))]
+        for row in texts:
+            self.line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def as_json(value: object) -> object:
+    """Give times in ISO 8601 with their zone and all microseconds; Django's own encoder drops three digits."""
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    raise TypeError(f"{type(value).__name__} has no JSON form here")
+
+
+def rows(query: str, parameters: Iterable[str | int | list[int]] = ()) -> list[dict[str, Any]]:
+    """Give the rows of a query by column name."""
+    with connections["default"].cursor() as cursor:
+        cursor.execute(query, list(parameters))
+        names = [column[0] for column in cursor.description]
+        return [_loaded(dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
+
+
+def _loaded(row: dict[str, Any]) -> dict[str, Any]:
+    # Django's connections hand out jsonb as text.
+    if isinstance(row.get("detail"), str):
+        row["detail"] = json.loads(row["detail"])
+    return row
+
+
+def age(seconds: float | None) -> str:
+    """Give a span as people read it: 42 s, 5 min, 3 h, 2 d; a dash where there is none."""
+    if seconds is None:
+        return "-"
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def listed(mapping: Mapping[str, object]) -> str:
+    """Give a mapping as `name value, name value`."""
+    return ", ".join(f"{name} {value}" for name, value in mapping.items())

@@ -1,0 +1,56 @@
+"""`notify types`: what can be enqueued here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from notifications.cli.terminal import Terminal
+from notifications.models import NotificationTypeRow
+from notifications.types import NotificationType, registry
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """Take whether the answer is for a program."""
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run(options: dict[str, Any], terminal: Terminal) -> int:
+    """Print the types of this release, and those that the database still knows and the code does not."""
+    rows = {row.name: row for row in NotificationTypeRow.objects.all()}
+    listed = [_described(kind, rows.pop(kind.name, None)) for kind in registry]
+    if options["json"]:
+        terminal.json({"types": listed, "retired": sorted(rows)})
+        return 0
+    terminal.table(
+        ("type", "channel", "loss model", "approval", "failures", "data"),
+        (
+            (
+                kind["name"], kind["channel"], kind["loss_model"], kind["approval"], kind["failure_limit"],
+                ", ".join(f"{key}{'' if one['required'] else '?'}: {one['type']}" for key, one in kind["data"].items()),
+            )
+            for kind in listed
+        ),
+    )  # fmt: skip
+    unknown = [kind["name"] for kind in listed if not kind["enabled"]]
+    if unknown:
+        terminal.say(f"Not yet in the database: {', '.join(unknown)}. Run manage.py migrate.")
+    if rows:
+        terminal.say(f"Retired, refused at enqueue: {', '.join(sorted(rows))}.")
+    return 0
+
+
+def _described(kind: NotificationType, row: NotificationTypeRow | None) -> dict[str, Any]:
+    return {
+        "name": kind.name,
+        "channel": kind.channel,
+        "template": kind.template,
+        "loss_model": kind.loss_model.value,
+        "approval": kind.approval.value,
+        "expires_after_s": kind.expires_after,
+        "retry_delays_s": None if kind.retry_delays is None else list(kind.retry_delays),
+        "failure_limit": row.failure_limit if row else None,
+        "enabled": row is not None and row.enabled,
+        "data": {key: {"type": form, "required": required} for key, (form, required) in kind.fields().items()},
+    }

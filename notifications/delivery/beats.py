@@ -1,0 +1,51 @@
+"""The sign of life that the watchdog judges by: written after a successful claim, at most every two seconds."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from psycopg import AsyncConnection
+
+EVERY_S = 2.0
+
+_WRITE = """
+INSERT INTO notifyops_private.notifications_workerbeat (worker, host, role, slot, started_at, beat_at, claimed_at)
+VALUES (%(worker)s, %(host)s, %(role)s, %(slot)s, clock_timestamp(), clock_timestamp(),
+    CASE WHEN %(claimed)s THEN clock_timestamp() END)
+ON CONFLICT (worker) DO UPDATE SET beat_at = excluded.beat_at,
+    claimed_at = coalesce(excluded.claimed_at, notifications_workerbeat.claimed_at)
+"""
+
+
+def worker_name(role: str, slot: int) -> str:
+    """Give a name that no other start of any process has: host and pid alone come back after a restart."""
+    return f"{socket.gethostname()[:60]}/{os.getpid()}/{role}{slot}/{secrets.token_hex(4)}"
+
+
+@dataclass(slots=True)
+class Beat:
+    """One worker's beat."""
+
+    role: str
+    slot: int
+    worker: str = ""
+    host: str = field(default_factory=socket.gethostname)
+    _written_at: float = -EVERY_S
+
+    def __post_init__(self) -> None:
+        self.worker = self.worker or worker_name(self.role, self.slot)
+
+    async def write(self, connection: AsyncConnection[Any], *, claimed: bool) -> None:
+        """Write the beat, unless one was written a moment ago."""
+        if time.monotonic() - self._written_at < EVERY_S:
+            return
+        self._written_at = time.monotonic()
+        await connection.execute(
+            _WRITE,
+            {"worker": self.worker, "host": self.host[:120], "role": self.role, "slot": self.slot, "claimed": claimed},
+        )

@@ -1,0 +1,95 @@
+"""What a batch of results means for its accounts: wait, open, close. Shared by all hosts through the database."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from notifications.delivery.lease import Sent
+from notifications.delivery.shop import Shop
+from notifications.policy.retry import Decision
+from notifications.states import Outcome
+
+logger = logging.getLogger(__name__)
+
+LONGEST_COOLDOWN_S = 600.0
+
+_WAIT = """
+INSERT INTO notifyops_private.notifications_circuit AS c (account_id, wait_until, changed_at)
+VALUES (%(account)s, clock_timestamp() + make_interval(secs => %(wait_s)s), clock_timestamp())
+ON CONFLICT (account_id) DO UPDATE SET wait_until = greatest(c.wait_until, excluded.wait_until),
+    changed_at = excluded.changed_at
+"""
+# A day's quota starts afresh at 00:00 UTC; a month's waits for a person.
+_QUOTA = """
+INSERT INTO notifyops_private.notifications_circuit AS c (account_id, open_until, reason, code, changed_at)
+VALUES (%(account)s, CASE WHEN %(reason)s = 'daily_quota'
+    THEN (date_trunc('day', clock_timestamp() AT TIME ZONE 'UTC') + interval '1 day') AT TIME ZONE 'UTC'
+    ELSE 'infinity' END, %(reason)s, %(code)s, clock_timestamp())
+ON CONFLICT (account_id) DO UPDATE SET open_until = greatest(c.open_until, excluded.open_until),
+    reason = excluded.reason, code = excluded.code, changed_at = excluded.changed_at
+"""
+# Repeated refusals of the account itself open the circuit, each further one twice as long.
+_CONFIG = """
+INSERT INTO notifyops_private.notifications_circuit AS c (account_id, config_failures, code, changed_at)
+VALUES (%(account)s, 1, %(code)s, clock_timestamp())
+ON CONFLICT (account_id) DO UPDATE SET
+    config_failures = least(c.config_failures + 1, 1000),
+    open_until = CASE WHEN c.config_failures + 1 >= %(threshold)s THEN clock_timestamp() + make_interval(secs =>
+        least(%(longest_s)s, %(cooldown_s)s * power(2, least(c.config_failures + 1 - %(threshold)s, 20)))) ELSE
+        c.open_until END,
+    reason = CASE WHEN c.config_failures + 1 >= %(threshold)s THEN 'config' ELSE c.reason END,
+    code = excluded.code, changed_at = excluded.changed_at
+RETURNING open_until IS NOT NULL
+"""
+_CLEAR = """
+UPDATE notifyops_private.notifications_circuit
+SET open_until = NULL, reason = NULL, code = NULL, config_failures = 0, changed_at = clock_timestamp()
+WHERE account_id = %(account)s AND (open_until IS NOT NULL OR config_failures > 0)
+"""
+
+
+async def report(connection: AsyncConnection[Any], shop: Shop, decided: Sequence[tuple[Sent, Decision]]) -> None:
+    """Tell the accounts' circuits what these results mean; in the caller's transaction.
+
+    One statement per account and kind of news, so that a batch of 500 refusals is one wait, and three in a row are
+    counted as three.
+    """
+    # Sorted by account: two recorders that update circuits in different order would deadlock.
+    for sent, decision in sorted(decided, key=lambda pair: pair[0].lease.account_id):
+        account = sent.lease.account_id
+        if decision.account_wait_s is not None:
+            await connection.execute(_WAIT, {"account": account, "wait_s": decision.account_wait_s})
+        elif decision.circuit == "config":
+            await _refused(connection, shop, sent)
+        elif decision.circuit is not None:
+            await connection.execute(
+                _QUOTA, {"account": account, "reason": decision.circuit, "code": sent.result.code}
+            )
+            shop.troubled.add(account)
+            logger.error(
+                "circuit opened: %s", decision.circuit, extra={"action": "circuit_opened", "account": account}
+            )
+        elif sent.result.outcome is Outcome.ACCEPTED and (sent.lease.probe or account in shop.troubled):
+            await connection.execute(_CLEAR, {"account": account})
+            shop.troubled.discard(account)
+
+
+async def _refused(connection: AsyncConnection[Any], shop: Shop, sent: Sent) -> None:
+    values = {
+        "account": sent.lease.account_id,
+        "code": sent.result.code,
+        "threshold": shop.rules.config_failures,
+        "cooldown_s": shop.rules.cooldown_s,
+        "longest_s": LONGEST_COOLDOWN_S,
+    }
+    cursor = await connection.execute(_CONFIG, values)
+    row = await cursor.fetchone()
+    shop.troubled.add(sent.lease.account_id)
+    if row is not None and row[0]:
+        logger.error(
+            "circuit opened: %s", sent.result.code, extra={"action": "circuit_opened", "account": sent.lease.account_id}
+        )

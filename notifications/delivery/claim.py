@@ -1,0 +1,267 @@
+"""Claim: one transaction that picks due intents, prepares their bytes, and writes what will be tried.
+
+Nothing leaves the machine before its COMMIT is acknowledged. A lease that ran out is closed as lost and, where the
+loss model allows, claimed again in the same transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from notifications.delivery.lease import ROOM_TO_RECORD_S, Lease, boot_clock
+from notifications.delivery.prepare import Frozen, freeze
+from notifications.delivery.shop import Account, Shop
+from notifications.door import Appended, Entry, Picked, append_async, pick
+from notifications.models.intent import provider_key
+from notifications.policy import codes
+from notifications.policy.claim import Block, ClaimDecision, ClaimFacts, decide_claim, decide_unprepared
+from notifications.policy.retry import decide_lease_lost
+from notifications.providers.base import Unsendable
+from notifications.states import EntryKind, Known, LossModel, ResultClass, State
+from notifications.types import NotificationType
+
+logger = logging.getLogger(__name__)
+
+_BLOCKS = {
+    "unsubscribed": Block.UNSUBSCRIBED,
+    "opted_out": Block.OPTED_OUT,
+    "bounced": Block.BOUNCED,
+    "complained": Block.COMPLAINED,
+}
+# What a person's retry prepares anew: nothing of the old bytes was or will be delivered.
+_ANEW = frozenset({Known.INVALID, Known.SOFT_BOUNCED})
+
+
+@dataclass(slots=True)
+class _Case:
+    """One picked intent on its way through the claim."""
+
+    picked: Picked
+    kind: NotificationType | None
+    account: Account
+    frozen: Frozen | None = None
+    anew: bool = False
+    duplicate: bool = False
+
+
+async def claim(
+    connection: AsyncConnection[Any], shop: Shop, *, worker: str, room: int, full_lanes: Sequence[int] = ()
+) -> list[Lease]:
+    """Claim up to `room` due intents and give a lease for each that may be sent now.
+
+    Opens its own transaction. Intents that must not be sent are stopped in it, with the reason in their log.
+    """
+    began = (shop.clock or boot_clock)()
+    async with connection.transaction():
+        picked = await pick(connection, room, list(shop.accounts), full_lanes)
+        if not picked:
+            return []
+        due = [one for one in picked if one.state != State.SENDING]
+        lost = [one for one in picked if one.state == State.SENDING]
+        if lost:
+            due += await _close_lost(connection, shop, lost, worker)
+        cases = await _prepared(connection, shop, due, worker)
+        return await _claimed(connection, shop, cases, worker=worker, began=began)
+
+
+async def _close_lost(
+    connection: AsyncConnection[Any], shop: Shop, lost: list[Picked], worker: str
+) -> list[Picked]:
+    """Close expired leases as lost; give back those that may be claimed again at once."""
+    entries = []
+    for one in lost:
+        kind, account = shop.types.get(one.type), shop.accounts[one.account_id]
+        decision = decide_lease_lost(_facts(shop, one, kind, account))
+        entries.append(
+            Entry(
+                id=one.id,
+                to_state=decision.to_state,
+                fence=one.fence,
+                outcome="unknown",
+                code=decision.error_code,
+                known=decision.known,
+                next_action=decision.next_action,
+                delay_s=0.0,
+                failure=decision.counts_failure,
+                ambiguous=True,
+                window_s=shop.window_span_s(account) or 0.0,
+            )
+        )
+    closed = {one.intent_id: one for one in await append_async(connection, EntryKind.LEASE_LOST, entries, worker=worker)}
+    return [
+        _reclaimable(one, closed[one.id])
+        for one in lost
+        if closed[one.id].refused is None and closed[one.id].new_state == State.RETRY
+    ]
+
+
+def _reclaimable(one: Picked, closed: Appended) -> Picked:
+    assert closed.new_seq is not None
+    return replace(
+        one,
+        state=State.RETRY.value,
+        seq=closed.new_seq,
+        failure_count=one.failure_count + 1,
+        ambiguous=True,
+        known=Known.UNKNOWN.value,
+        window_left_s=closed.window_left_s,
+    )
+
+
+async def _prepared(
+    connection: AsyncConnection[Any], shop: Shop, due: list[Picked], worker: str
+) -> list[_Case]:
+    """Decide on each due intent and freeze its bytes; stop those that must not or cannot be sent."""
+    cases: list[_Case] = []
+    stopped: dict[EntryKind, list[Entry]] = defaultdict(list)
+    for one in due:
+        case = _Case(one, shop.types.get(one.type), shop.accounts[one.account_id])
+        decision = await _decide(shop, case)
+        if decision.sends:
+            try:
+                _freeze(shop, case)
+            except Unsendable as refusal:
+                decision = decide_unprepared(refusal.code, refusal.result_class, ambiguous=one.ambiguous)
+        if not decision.sends:
+            stopped[decision.kind].append(_stop(one, decision))
+            continue
+        case.duplicate = decision.possible_duplicate
+        cases.append(case)
+    for entry_kind, entries in stopped.items():
+        await append_async(connection, entry_kind, entries, worker=worker)
+    renewed = [Entry(id=case.picked.id) for case in cases if case.anew]
+    refused = {
+        one.intent_id: one.refused
+        for one in await append_async(connection, EntryKind.RE_PREPARED, renewed, worker=worker)
+        if one.refused
+    }
+    return [case for case in cases if case.picked.id not in refused]
+
+
+async def _decide(shop: Shop, case: _Case) -> ClaimDecision:
+    one, kind = case.picked, case.kind
+    facts = ClaimFacts(
+        state=State(one.state),
+        loss_model=LossModel.AT_LEAST_ONCE if kind is None else kind.loss_model,
+        idempotent=case.account.idempotent,
+        ambiguous=one.ambiguous,
+        window_left_s=one.window_left_s,
+        expired=one.expires_in_s is not None and one.expires_in_s <= 0,
+        blocked_by=None if one.blocked is None else _BLOCKS[one.blocked],
+        ordered_by_person=one.manual,
+    )
+    decision = decide_claim(facts)
+    if decision.possible_duplicate and kind is not None and kind.still_wanted is not None:
+        # The hook is the application's own, and may use the database: never on the loop's thread.
+        wanted = await asyncio.to_thread(_asked, kind, one.report_id)
+        decision = decide_claim(replace(facts, still_wanted=wanted))
+    return decision
+
+
+def _asked(kind: NotificationType, report_id: str) -> bool:
+    assert kind.still_wanted is not None
+    try:
+        return kind.still_wanted(report_id)
+    except Exception:
+        logger.exception("still_wanted failed", extra={"action": "still_wanted_failed", "type": kind.name})
+        return False
+
+
+def _freeze(shop: Shop, case: _Case) -> None:
+    """Set the case's bytes, where the generation has none yet or a person ordered it anew. Raises Unsendable."""
+    one = case.picked
+    case.anew = one.manual and one.body is not None and not one.ambiguous and one.known in _ANEW
+    if one.body is not None and not case.anew:
+        return
+    if case.kind is None:
+        raise Unsendable(codes.INVALID_DATA)
+    generation = one.generation + 1 if case.anew else one.generation
+    try:
+        case.frozen = freeze(one, case.kind, case.account, site=shop.rules.site, generation=generation)
+    except Unsendable:
+        raise
+    except Exception as error:
+        logger.error(
+            "preparing failed: %s", type(error).__name__, extra={"action": "prepare_failed", "intent": one.notification_id}
+        )
+        raise Unsendable(codes.INVALID_DATA, ResultClass.FIX_CONFIG) from error
+
+
+def _stop(one: Picked, decision: ClaimDecision) -> Entry:
+    return Entry(
+        id=one.id,
+        to_state=decision.to_state,
+        code=decision.error_code,
+        known=decision.known,
+        next_action=decision.next_action,
+    )
+
+
+async def _claimed(
+    connection: AsyncConnection[Any], shop: Shop, cases: list[_Case], *, worker: str, began: float
+) -> list[Lease]:
+    """Write the `claimed` entries and give the leases of those that the door let through."""
+    lease_s = shop.rules.lease_s
+    answers = await append_async(
+        connection, EntryKind.CLAIMED, [_claim_entry(case, lease_s) for case in cases], worker=worker
+    )
+    through = {one.intent_id for one in answers if one.refused is None}
+    for one in answers:
+        if one.refused is not None:
+            logger.error("claim refused: %s", one.refused, extra={"action": "claim_refused", "intent": one.intent_id})
+    return [_lease(shop, case, began=began) for case in cases if case.picked.id in through]
+
+
+def _claim_entry(case: _Case, lease_s: float) -> Entry:
+    one, frozen = case.picked, case.frozen
+    digest = frozen.sha256 if frozen else one.body_sha256
+    detail: dict[str, Any] = {"sha256": digest.hex() if digest else None}
+    if case.duplicate:
+        detail["possible_duplicate"] = True
+    return Entry(
+        id=one.id,
+        to_state=State.SENDING,
+        delay_s=lease_s,
+        detail=detail,
+        body=frozen.body if frozen else None,
+        body_hash=frozen.sha256 if frozen else None,
+        subject=frozen.subject if frozen else None,
+        template_version=frozen.template_version if frozen else None,
+    )
+
+
+def _lease(shop: Shop, case: _Case, *, began: float) -> Lease:
+    one, account = case.picked, case.account
+    body = case.frozen.body if case.frozen else one.body
+    assert body is not None
+    generation = one.generation + 1 if case.anew else one.generation
+    return Lease(
+        id=one.id,
+        notification_id=one.notification_id,
+        account_id=one.account_id,
+        lane=one.lane,
+        key=provider_key(one.notification_id, one.key_suffix, generation),
+        body=body,
+        fence=one.fence + 1,
+        attempt=one.attempt_count + 1,
+        facts=_facts(shop, one, case.kind, account),
+        write_until=began + shop.rules.lease_s - account.timeout_s - ROOM_TO_RECORD_S,
+        probe=one.probe,
+    )
+
+
+def _facts(shop: Shop, one: Picked, kind: NotificationType | None, account: Account) -> Any:
+    return shop.facts(
+        account,
+        kind,
+        counts=(one.failure_count, one.failure_limit, one.in_flight_count),
+        ambiguous=one.ambiguous,
+        window_left_s=one.window_left_s,
+    )

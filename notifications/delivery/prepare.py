@@ -1,0 +1,121 @@
+"""Render a notification and freeze its bytes: pure but for reading template files once a process."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.template import Context, Template, TemplateDoesNotExist, engines
+from django.utils import translation
+
+from notifications.delivery.shop import Account
+from notifications.door import Picked
+from notifications.policy import codes
+from notifications.policy.recipients import InvalidAddress, normalise_address
+from notifications.providers.base import Message, Unsendable
+from notifications.states import ResultClass
+from notifications.types import NotificationType
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The parts of one message. `template_version` names the exact sources that it was rendered from."""
+
+    subject: str
+    text: str
+    html: str | None
+    template_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """The bytes of one generation, and what the log and the console may say about them."""
+
+    body: bytes
+    sha256: bytes
+    subject: str
+    template_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    subject: Template
+    text: Template
+    html: Template | None
+    version: str
+
+
+def freeze(
+    picked: Picked, kind: NotificationType, account: Account, *, site: str, generation: int
+) -> Frozen:
+    """Give the exact bytes of this generation. Raises Unsendable, with a code of the closed vocabulary."""
+    if picked.erased or picked.recipient is None:
+        raise Unsendable(codes.INVALID_DATA)
+    try:
+        to = normalise_address(picked.recipient)
+    except InvalidAddress as refusal:
+        raise Unsendable(codes.INVALID_RECIPIENT, ResultClass.RECIPIENT) from refusal
+    rendered = render(kind, picked.data or {}, report_id=picked.report_id, locale=picked.locale)
+    message = Message(
+        sender=account.sender,
+        to=to,
+        subject=rendered.subject,
+        text=rendered.text,
+        html=rendered.html,
+        tags={"site": site, "intent": str(picked.id), "generation": str(generation), **kind.tags},
+    )
+    body = account.provider.prepare(message)
+    return Frozen(body, hashlib.sha256(body).digest(), rendered.subject, rendered.template_version)
+
+
+def render(kind: NotificationType, data: Mapping[str, Any], *, report_id: str, locale: str | None = None) -> Rendered:
+    """Render the type's templates. Raises Unsendable where the data does not fit or a template fails."""
+    if kind.problems(data):
+        raise Unsendable(codes.INVALID_DATA)
+    try:
+        sources = _sources(kind.template, _folder(locale))
+        values = {**data, "report_id": report_id}
+        with translation.override(locale or "en"):
+            plain = Context(values, autoescape=False)
+            subject = sources.subject.render(plain)
+            text = sources.text.render(plain)
+            html = sources.html.render(Context(values)) if sources.html else None
+    except Exception as error:  # a template may raise anything at all; one message must not stop the loop
+        raise Unsendable(codes.INVALID_DATA) from error
+    return Rendered(_CONTROL.sub(" ", subject).strip(), text, html, sources.version)
+
+
+def _folder(locale: str | None) -> str:
+    return (locale or "").lower()
+
+
+@functools.lru_cache(maxsize=256)
+def _sources(template: str, locale: str) -> _Sources:
+    """Read a type's templates in the nearest language: `zh-hans-cn`, then `zh-hans`, then `zh`, then the plain ones."""
+    parts = locale.split("-") if locale else []
+    folders = [f"{template}/{'-'.join(parts[:count])}" for count in range(len(parts), 0, -1)] + [template]
+    subject = _first(folders, "subject.txt")
+    text = _first(folders, "body.txt")
+    if subject is None or text is None:
+        raise TemplateDoesNotExist(f"{template}/subject.txt and body.txt")
+    html = _first(folders, "body.html")
+    digest = hashlib.sha256()
+    for part in (subject, text, html):
+        digest.update(b"\0" if part is None else str(part.source).encode())
+    return _Sources(subject, text, html, digest.hexdigest()[:12])
+
+
+def _first(folders: list[str], name: str) -> Template | None:
+    for folder in folders:
+        try:
+            found: Any = engines["django"].get_template(f"{folder}/{name}")
+        except TemplateDoesNotExist:
+            continue
+        return found.template  # type: ignore[no-any-return]
+    return None

@@ -1,0 +1,117 @@
+"""Record: one transaction that writes what a batch of calls proved, and what the accounts need to know of it.
+
+A result under an old fence moves nothing: it is kept as `late`, and settles the intent where it proves acceptance.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from notifications.delivery.circuits import report
+from notifications.delivery.lease import Sent
+from notifications.delivery.shop import Shop
+from notifications.door import Appended, Entry, append_async
+from notifications.policy.retry import Decision, decide
+from notifications.states import EntryKind, Outcome, State
+
+logger = logging.getLogger(__name__)
+
+
+async def record(connection: AsyncConnection[Any], shop: Shop, batch: Sequence[Sent], *, worker: str) -> None:
+    """Record a batch of finished calls; opens its own transaction. Safe to repeat after a lost COMMIT.
+
+    A repeat finds the intent already moved, is refused by the fence or the table of moves, and is kept as late.
+    """
+    decided = [(sent, decide(sent.result, sent.lease.facts, shop.rng)) for sent in batch]
+    async with connection.transaction():
+        answers = await append_async(
+            connection, EntryKind.RESULT, [_result_entry(shop, sent, decision) for sent, decision in decided], worker=worker
+        )
+        refused = {one.intent_id: one for one in answers if one.refused is not None}
+        if refused:
+            late = [sent for sent in batch if sent.lease.id in refused]
+            await _keep_late(connection, late, refused, worker)
+        await report(connection, shop, [pair for pair in decided if pair[0].lease.id not in refused])
+
+
+def _result_entry(shop: Shop, sent: Sent, decision: Decision) -> Entry:
+    result, lease = sent.result, sent.lease
+    return Entry(
+        id=lease.id,
+        to_state=decision.to_state,
+        fence=lease.fence,
+        outcome=result.outcome,
+        code=decision.error_code or result.code,
+        phase=result.phase,
+        http_status=result.http_status,
+        duration_ms=sent.duration_ms,
+        provider_message_id=result.provider_message_id,
+        detail=_detail(sent, decision),
+        known=None if decision.to_state is State.ACCEPTED else decision.known,
+        next_action=decision.next_action,
+        delay_s=decision.delay_s,
+        failure=decision.counts_failure or None,
+        in_flight=decision.counts_in_flight or None,
+        ambiguous=decision.ambiguous or None,
+        window_s=(shop.window_span_s(shop.accounts[lease.account_id]) or 0.0) if decision.ambiguous else None,
+    )
+
+
+def _detail(sent: Sent, decision: Decision) -> dict[str, Any] | None:
+    detail: dict[str, Any] = {}
+    if sent.result.retry_after_raw is not None:
+        detail["retry_after"] = sent.result.retry_after_raw
+    if sent.result.trace_id is not None:
+        detail["trace"] = sent.result.trace_id
+    if decision.error_code is not None and decision.error_code != sent.result.code:
+        detail["answer"] = sent.result.code
+    if decision.possible_duplicate:
+        detail["possible_duplicate"] = True
+    return detail or None
+
+
+async def _keep_late(
+    connection: AsyncConnection[Any], late: list[Sent], refused: dict[int, Appended], worker: str
+) -> None:
+    """Keep results that came too late as evidence; where one proves acceptance, settle the intent by it."""
+    entries = [
+        Entry(
+            id=sent.lease.id,
+            fence=sent.lease.fence,
+            attempt=sent.lease.attempt,
+            outcome=sent.result.outcome,
+            code=sent.result.code,
+            phase=sent.result.phase,
+            http_status=sent.result.http_status,
+            duration_ms=sent.duration_ms,
+            detail=_late_detail(sent),
+        )
+        for sent in late
+    ]
+    kept = {one.intent_id: one for one in await append_async(connection, EntryKind.LATE, entries, worker=worker)}
+    for sent in late:
+        logger.warning(
+            "late result kept: %s", refused[sent.lease.id].refused,
+            extra={"action": "late_result", "intent": sent.lease.notification_id},
+        )
+    settled = [
+        Entry(
+            id=sent.lease.id,
+            to_state=State.ACCEPTED,
+            outcome=Outcome.ACCEPTED,
+            code=sent.result.code,
+            provider_message_id=sent.result.provider_message_id,
+        )
+        for sent in late
+        if sent.result.outcome is Outcome.ACCEPTED and kept[sent.lease.id].new_state in (State.RETRY, State.NEEDS_REVIEW)
+    ]
+    await append_async(connection, EntryKind.SETTLED, settled, worker=worker)
+
+
+def _late_detail(sent: Sent) -> dict[str, Any] | None:
+    # Not in the column: a late id must not become the intent's id unless it settles it.
+    return {"provider_message_id": sent.result.provider_message_id} if sent.result.provider_message_id else None

@@ -1,0 +1,108 @@
+"""What a loop works with: the accounts with their adapters, and the installation's numbers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from notifications.policy.retry import AttemptFacts
+from notifications.policy.windows import span
+from notifications.providers.base import Provider
+from notifications.states import LossModel
+from notifications.types import NotificationType, Registry, registry
+
+# Lane keys as the database's pick understands them: account × stride + lane.
+LANE_STRIDE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The installation's numbers; seconds unless the name says otherwise."""
+
+    site: str
+    lease_s: float = 60.0
+    timeout_s: float = 10.0
+    retry_delays_s: tuple[float, ...] = (60.0, 300.0)
+    retry_after_cap_s: float = 3600.0
+    window_s: float = 86_400.0
+    margin_s: float = 1800.0
+    concurrency: int = 32
+    poll_s: float = 0.25
+    config_failures: int = 3
+    cooldown_s: float = 30.0
+    sends: bool = True
+
+    @property
+    def reserve(self) -> int:
+        """How many places of a loop no single lane may use, so that one slow lane cannot hold up the others."""
+        return max(1, self.concurrency // 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One provider account as this host can use it."""
+
+    id: int
+    name: str
+    sender: str
+    provider: Provider
+    timeout_s: float
+
+    @property
+    def idempotent(self) -> bool:
+        """Whether the provider's key makes a repeat safe."""
+        return self.provider.capabilities.idempotency == "key"
+
+
+@dataclass(slots=True)
+class Shop:
+    """One loop's workplace. `accounts` holds those that this host has an adapter and a secret for."""
+
+    rules: Rules
+    accounts: dict[int, Account]
+    types: Registry = field(default_factory=lambda: registry)
+    rng: random.Random = field(default_factory=random.Random)
+    # Accounts whose circuit row is not clean: their next success clears it.
+    troubled: set[int] = field(default_factory=set)
+    clock: Callable[[], float] | None = None
+
+    def delays_s(self, kind: NotificationType | None) -> tuple[float, ...]:
+        """Give the type's ladder, or the installation's."""
+        if kind is None or kind.retry_delays is None:
+            return self.rules.retry_delays_s
+        return tuple(delay.total_seconds() for delay in kind.retry_delays)
+
+    def window_span_s(self, account: Account) -> float | None:
+        """Give how long the account's key protects a repeat: the smaller of promise and setting, margin taken off."""
+        promised = account.provider.capabilities.idempotency_window
+        if promised is None:
+            return None
+        window = min(promised, timedelta(seconds=self.rules.window_s))
+        usable = span(window, timedelta(seconds=self.rules.margin_s))
+        return None if usable is None else usable.total_seconds()
+
+    def facts(
+        self,
+        account: Account,
+        kind: NotificationType | None,
+        *,
+        counts: tuple[int, int, int],
+        ambiguous: bool,
+        window_left_s: float | None,
+    ) -> AttemptFacts:
+        """Give what the policy needs to know; `counts` are failures, their limit, and answers `in flight`."""
+        failures, limit, in_flight = counts
+        return AttemptFacts(
+            loss_model=LossModel.AT_LEAST_ONCE if kind is None else kind.loss_model,
+            delays_s=self.delays_s(kind),
+            failure_count=failures,
+            failure_limit=limit,
+            in_flight_count=in_flight,
+            idempotent=account.idempotent,
+            window_left_s=window_left_s,
+            window_span_s=self.window_span_s(account),
+            ambiguous_before=ambiguous,
+            retry_after_cap_s=self.rules.retry_after_cap_s,
+        )

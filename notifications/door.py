@@ -1,0 +1,221 @@
+"""The only callers of the database's door, hence the only way to move state.
+
+`pick` locks due intents; `append` writes one entry per intent and moves them. Both run inside the caller's
+transaction. Entries of one call are of one kind; a refusal concerns its own intent only and is returned, not raised.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from django.db import connections
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from notifications.states import EntryKind, State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What one entry says about one intent; None leaves the door's rule for the kind.
+
+    `to_state` None states a fact and moves nothing. `fence` is required for result, late and lease_lost, `seq` (what
+    the person saw) for a person's moves. `delay_s` makes it due that many seconds from the database's now, or is the
+    lease's length for `claimed`. `window_s` is how long the provider's key protects, margin taken off; it counts only
+    with `ambiguous`.
+    """
+
+    id: int
+    to_state: State | None = None
+    fence: int | None = None
+    seq: int | None = None
+    attempt: int | None = None
+    outcome: str | None = None
+    code: str | None = None
+    phase: str | None = None
+    http_status: int | None = None
+    duration_ms: int | None = None
+    provider_message_id: str | None = None
+    detail: Mapping[str, Any] | None = None
+    reason_code: str | None = None
+    known: str | None = None
+    next_action: str | None = None
+    delay_s: float | None = None
+    window_s: float | None = None
+    failure: bool | None = None
+    in_flight: bool | None = None
+    ambiguous: bool | None = None
+    delivery_status: str | None = None
+    confirm_s: float | None = None
+    until: datetime | None = None
+    body: bytes | None = None
+    body_hash: bytes | None = None
+    subject: str | None = None
+    template_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What became of one entry: the new seq and state, or the word in `refused` that says why nothing was written.
+
+    `window_left_s`: how long the provider's key still protects, None while nothing is ambiguous.
+    """
+
+    intent_id: int
+    new_seq: int | None
+    new_state: str | None
+    window_left_s: float | None
+    refused: str | None
+
+
+# Entry's field → the door's parameter and its array type.
+_COLUMNS: dict[str, tuple[str, str]] = {
+    "id": ("ids", "bigint[]"),
+    "to_state": ("to_states", "text[]"),
+    "fence": ("fences", "integer[]"),
+    "seq": ("seqs", "integer[]"),
+    "attempt": ("attempts", "integer[]"),
+    "outcome": ("outcomes", "text[]"),
+    "code": ("codes", "text[]"),
+    "phase": ("phases", "text[]"),
+    "http_status": ("http_statuses", "integer[]"),
+    "duration_ms": ("durations_ms", "integer[]"),
+    "provider_message_id": ("provider_message_ids", "text[]"),
+    "detail": ("details", "text[]"),
+    "reason_code": ("reason_codes", "text[]"),
+    "known": ("knowns", "text[]"),
+    "next_action": ("next_actions", "text[]"),
+    "delay_s": ("delays_s", "double precision[]"),
+    "window_s": ("windows_s", "double precision[]"),
+    "failure": ("failures", "boolean[]"),
+    "in_flight": ("in_flights", "boolean[]"),
+    "ambiguous": ("ambiguous", "boolean[]"),
+    "delivery_status": ("delivery_statuses", "text[]"),
+    "confirm_s": ("confirms_s", "double precision[]"),
+    "until": ("untils", "timestamptz[]"),
+    "body": ("bodies", "bytea[]"),
+    "body_hash": ("body_hashes", "bytea[]"),
+    "subject": ("subjects", "text[]"),
+    "template_version": ("template_versions", "text[]"),
+}
+_BINARY = {"body", "body_hash"}
+_FLOATS = {"delay_s", "window_s", "confirm_s"}
+
+
+def append_call(
+    kind: EntryKind, entries: Sequence[Entry], *, worker: str | None = None, actor: str | None = None
+) -> tuple[str, list[Any]]:
+    """Give the SQL and the parameters of one append; columns that every entry leaves out are not sent."""
+    named = ["%s"]
+    values: list[Any] = [kind.value]
+    for field, (parameter, array) in _COLUMNS.items():
+        column = [getattr(entry, field) for entry in entries]
+        if any(value is not None for value in column):
+            named.append(f"{parameter} => {'%b' if field in _BINARY else '%s'}::{array}")
+            values.append(_dumped(field, column))
+    for parameter, text in (("worker_", worker), ("actor_", actor)):
+        if text is not None:
+            named.append(f"{parameter} => %s")
+            values.append(text)
+    return f"SELECT * FROM notifyops_private.append_v1({', '.join(named)})", values
+
+
+def _dumped(field: str, column: list[Any]) -> list[Any]:
+    if field == "detail":
+        return [None if value is None else json.dumps(value, separators=(",", ":")) for value in column]
+    if field in _FLOATS:
+        return [None if value is None else float(value) for value in column]
+    if field in ("to_state", "outcome", "known", "next_action", "phase", "delivery_status"):
+        return [None if value is None else str(value) for value in column]
+    return column
+
+
+def append(
+    kind: EntryKind, entries: Iterable[Entry], *, actor: str | None = None, worker: str | None = None, using: str = "default"
+) -> list[Appended]:
+    """Append through Django's connection; the caller has opened the transaction. Order is not kept."""
+    listed = list(entries)
+    if not listed:
+        return []
+    query, values = append_call(kind, listed, actor=actor, worker=worker)
+    with connections[using].cursor() as cursor:
+        cursor.execute(query, values)
+        return [Appended(*row) for row in cursor.fetchall()]
+
+
+async def append_async(
+    connection: AsyncConnection[Any], kind: EntryKind, entries: Sequence[Entry], *, worker: str
+) -> list[Appended]:
+    """Append through a loop's own connection. Order is not kept."""
+    if not entries:
+        return []
+    query, values = append_call(kind, entries, worker=worker)
+    cursor = await connection.execute(query, values)
+    return [Appended(*row) for row in await cursor.fetchall()]
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """One due intent, locked until the transaction ends. Times are seconds from the database's now.
+
+    `state` is `sending` where another worker's lease ran out. `window_left_s` is None while no attempt is ambiguous.
+    `recipient` and `data` are given only where the generation has no `body` yet; or a person ordered the attempt; `erased` says that they
+    are gone. `probe`: the one attempt that tells whether an open circuit may close.
+    """
+
+    id: int
+    notification_id: str
+    key_suffix: str
+    report_id: str
+    type: str
+    channel: str
+    workspace: str
+    account_id: int
+    lane: int
+    state: str
+    seq: int
+    generation: int
+    fence: int
+    attempt_count: int
+    failure_count: int
+    failure_limit: int
+    in_flight_count: int
+    known: str | None
+    manual: bool
+    ambiguous: bool
+    window_left_s: float | None
+    expires_in_s: float | None
+    blocked: str | None
+    erased: bool
+    recipient: str | None
+    data: dict[str, Any] | None
+    locale: str | None
+    body: bytes | None
+    body_sha256: bytes | None
+    probe: bool
+
+
+PICKED_COLUMNS = tuple(field.name for field in fields(Picked))
+
+
+async def pick(
+    connection: AsyncConnection[Any], room: int, accounts: Sequence[int], full_lanes: Sequence[int] = ()
+) -> list[Picked]:
+    """Lock up to `room` due intents of these accounts, fairly by lane; `full_lanes` (account × 64 + lane) are left out."""
+    async with connection.cursor(row_factory=class_row(Picked), binary=True) as cursor:
+        await cursor.execute(
+            "SELECT * FROM notifyops_private.pick_v1(%s::integer, %s::bigint[], %s::bigint[])",
+            (room, list(accounts), list(full_lanes)),
+        )
+        return await cursor.fetchall()
+
+
+async def next_due_s(connection: AsyncConnection[Any], accounts: Sequence[int]) -> float | None:
+    """Give the seconds until the next intent of these accounts comes due, 0 where one is; None where nothing waits."""
+    cursor = await connection.execute("SELECT notifyops_private.next_due_v1(%s::bigint[])", (list(accounts),))
+    row = await cursor.fetchone()
+    return None if row is None or row[0] is None else float(row[0])

@@ -1,0 +1,130 @@
+"""How loops live inside the cluster: one task holds one slot for a while, then queues its successor.
+
+The chain is kept up by three: the loop itself when it ends, its peers every few seconds, and a schedule each minute.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.db import DatabaseError, connections
+from django_q.models import OrmQ
+from django_q.tasks import async_task
+
+from notifications import runtime, wiring
+from notifications.delivery import slots
+from notifications.delivery.beats import Beat
+from notifications.delivery.loop import Loop
+
+logger = logging.getLogger(__name__)
+
+PEERS_EVERY_S = 3.0
+
+
+def deliver(number: int) -> str:
+    """Hold slot `number` for the loop's budget. Ends at once with "busy" where somebody else holds it."""
+    return long_task(lambda orphaned: _deliver(number, orphaned))
+
+
+def long_task(run: Callable[[Callable[[], bool]], Awaitable[str]]) -> str:
+    """Run one long task on an event loop of its own; the process must be nobody's orphan."""
+    parent = os.getppid()
+    # A connection that was opened before the fork, or kept from the task before, must not be shared with the loop.
+    connections.close_all()
+    try:
+        return _run(run(lambda: os.getppid() != parent))
+    except (psycopg.OperationalError, slots.SlotLost) as error:
+        logger.warning("loop ended: %s", type(error).__name__, extra={"action": "loop_ended"})
+        return type(error).__name__
+
+
+def _run(work: Awaitable[str]) -> str:
+    async def main() -> str:
+        return await work
+
+    with contextlib.suppress(ImportError):
+        import uvloop
+
+        return uvloop.run(main())
+    return asyncio.run(main())
+
+
+async def _deliver(number: int, orphaned: Callable[[], bool]) -> str:
+    dsn = wiring.direct_dsn(f"slot {number}")
+    async with slots.slot(dsn, slots.LOOPS, number) as slot:
+        if slot is None:
+            return "busy"
+        shop = await asyncio.to_thread(_shop)
+        beat = Beat("loop", number)
+        peers = asyncio.create_task(_watch_peers(orphaned))
+
+        def stopping() -> bool:
+            runtime.beat()
+            return runtime.stopping() or orphaned()
+
+        async def hand_over() -> None:
+            peers.cancel()
+            await slot.release()
+            if not orphaned():
+                await asyncio.to_thread(chain, "notifications.tasks.deliver", number)
+
+        loop = Loop(
+            dsn=dsn, shop=shop, slot=slot, beat=beat, stopping=stopping, budget_s=settings.NOTIFYOPS_LOOP_BUDGET_S,
+            hand_over=hand_over,
+        )
+        logger.info("loop starts", extra={"action": "loop_starts", "worker": beat.worker, "slot": number})
+        try:
+            sent = await loop.run()
+        finally:
+            for account in shop.accounts.values():
+                await account.provider.close()
+        return f"{sent} sent"
+
+
+def _shop() -> Any:
+    try:
+        return wiring.shop()
+    finally:
+        connections.close_all()
+
+
+def chain(name: str, *arguments: int) -> None:
+    """Queue a successor. Where the queue cannot be written, peers and the schedule do it later."""
+    try:
+        async_task(name, *arguments, group="notifyops")
+    except DatabaseError as error:
+        logger.warning("successor not queued: %s", type(error).__name__, extra={"action": "chain_failed"})
+    finally:
+        connections.close_all()
+
+
+async def _watch_peers(orphaned: Callable[[], bool]) -> None:
+    while not runtime.stopping() and not orphaned():
+        await asyncio.sleep(PEERS_EVERY_S)
+        try:
+            await asyncio.to_thread(watch)
+        except psycopg.OperationalError:
+            continue
+
+
+def watch() -> str:
+    """Queue the loops and the chores that nobody holds and that are not queued already; give what was queued."""
+    free, chores_free = slots.missing(wiring.direct_dsn("watch"), settings.NOTIFYOPS_LOOPS)
+    wanted: list[tuple[str, tuple[int, ...]]] = [("notifications.tasks.deliver", (number,)) for number in free]
+    if chores_free:
+        wanted.append(("notifications.tasks.tend", ()))
+    if not wanted:
+        return "nothing missing"
+    queued = {(task.task["func"], tuple(task.task["args"])) for task in OrmQ.objects.all()[:200]}
+    missing = [one for one in wanted if one not in queued]
+    for name, arguments in missing:
+        chain(name, *arguments)
+    connections.close_all()
+    return f"queued {len(missing)}"

@@ -1,0 +1,42 @@
+"""`manage.py qcluster`: django-q2's cluster, made safe to kill, with checks before it starts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError
+from django.db import DatabaseError, connections
+from django_q.management.commands import qcluster
+
+from notifications import looping, readiness
+from notifications.qcluster import Keeper
+
+
+class Command(qcluster.Command):  # type: ignore[misc]
+    """Deliver: run loops and chores until told to stop."""
+
+    help = "Deliver notifications: runs the loops and the chores until SIGTERM."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Check, queue what is missing, run. Exits 0 after a stop, 70 or 75 where it should be started again."""
+        if options.get("cluster_name"):
+            raise CommandError("Set Q_CLUSTER_NAME in the environment instead: -n is ignored on Linux.")
+        try:
+            faults = readiness.worker_faults()
+            if faults:
+                raise CommandError("qcluster cannot start:\n- " + "\n- ".join(faults))
+            readiness.ensure_schedule()
+            looping.watch()
+        except DatabaseError as error:
+            raise CommandError(f"qcluster cannot start: the database does not answer ({type(error).__name__}).") from error
+        finally:
+            connections.close_all()
+        keeper = Keeper(grace_s=settings.NOTIFYOPS_PROVIDER_TIMEOUT_S + 15, wedge_s=settings.Q_CLUSTER["timeout"] + 30)
+        code = keeper.run()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # Not sys.exit: multiprocessing's exit handler would join children that may be stuck.
+        os._exit(code)

@@ -1,0 +1,10 @@
+"""The door: chained hashes, append, pick, verify."""
+
+from django.db import migrations
+
+from notifications.sqlfile import run_sql
+
+
+class Migration(migrations.Migration):
+    dependencies = [("notifications", "0004_guards")]
+    operations = [run_sql("chain"), run_sql("append_v1"), run_sql("pick_v1"), run_sql("verify")]

@@ -1,0 +1,28 @@
+"""The tables. Read them freely; state moves only through notifications.door."""
+
+from notifications.models.circuit import Circuit
+from notifications.models.content import Content, Prepared
+from notifications.models.delivery_block import DeliveryBlock
+from notifications.models.doorkeeping import DoorRole, SiteSecret, WorkspaceGrant
+from notifications.models.intent import Intent, IntentKey
+from notifications.models.log import LogEntry
+from notifications.models.notification_type import NotificationTypeRow
+from notifications.models.provider import ConfigRevision, ProviderAccount
+from notifications.models.worker_beat import WorkerBeat
+
+__all__ = [
+    "Circuit",
+    "ConfigRevision",
+    "Content",
+    "DeliveryBlock",
+    "DoorRole",
+    "Intent",
+    "IntentKey",
+    "LogEntry",
+    "NotificationTypeRow",
+    "Prepared",
+    "ProviderAccount",
+    "SiteSecret",
+    "WorkerBeat",
+    "WorkspaceGrant",
+]

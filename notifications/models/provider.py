@@ -1,0 +1,65 @@
+"""Provider accounts and the insert-only record of who changed them and why."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.functions import TransactionNow
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+
+class ProviderAccount(models.Model):
+    """One account at one provider. Secrets are references (`env:NAME`), never values."""
+
+    name = models.CharField(_("name"), max_length=64, help_text=_("Short name, used in addresses and metrics."))
+    kind = models.CharField(_("kind"), max_length=32, help_text=_("Which adapter speaks to it, for example “resend”."))
+    channel = models.CharField(_("channel"), max_length=32)
+    base_url = models.CharField(
+        _("base URL"),
+        max_length=500,
+        blank=True,
+        db_default="",
+        help_text=_("Empty: the address set in the environment of the workers."),
+    )
+    sender = models.CharField(_("sender"), max_length=320, help_text=_("“Name <address>” that recipients see."))
+    api_key_ref = models.CharField(
+        _("API key reference"), max_length=200, help_text=_("“env:NAME”: where workers find the secret.")
+    )
+    timeout_s = models.FloatField(
+        _("deadline in seconds"), null=True, blank=True, help_text=_("Empty: the installation's default.")
+    )
+    declares_receipts = models.BooleanField(_("sends receipts"), db_default=True, default=True)
+    enabled = models.BooleanField(_("enabled"), db_default=True, default=True)
+    revision = models.IntegerField(_("revision"), db_default=1, default=1, editable=False)
+
+    class Meta:
+        verbose_name = _("provider account")
+        verbose_name_plural = _("provider accounts")
+        constraints = [
+            models.UniqueConstraint(fields=["name"], name="provideraccount_name"),
+            models.CheckConstraint(
+                name="provideraccount_key_is_reference", condition=Q(api_key_ref__startswith="env:") | Q(api_key_ref="")
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ConfigRevision(models.Model):
+    """One change of configuration: before, after, who, why. Insert-only."""
+
+    account = models.ForeignKey(ProviderAccount, models.PROTECT, related_name="revisions")
+    revision = models.IntegerField()
+    at = models.DateTimeField(db_default=TransactionNow())
+    actor = models.CharField(max_length=200)
+    reason = models.CharField(max_length=500)
+    before = models.JSONField(null=True)
+    after = models.JSONField()
+
+    class Meta:
+        verbose_name = _("configuration revision")
+        constraints = [models.UniqueConstraint(fields=["account", "revision"], name="configrevision_once")]
+
+    def __str__(self) -> str:
+        return f"{self.account_id} r{self.revision}"

@@ -1,0 +1,24 @@
+"""Who is working: written by the loop after a successful claim, judged by the watchdog."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class WorkerBeat(models.Model):
+    """One row per loop or chores slot that ran lately; `worker` is unique per start of a process."""
+
+    worker = models.CharField(max_length=120, primary_key=True)
+    host = models.CharField(max_length=120)
+    role = models.CharField(max_length=16)
+    slot = models.SmallIntegerField()
+    started_at = models.DateTimeField()
+    beat_at = models.DateTimeField()
+    claimed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name = _("worker beat")
+
+    def __str__(self) -> str:
+        return self.worker

@@ -1,0 +1,119 @@
+"""What every provider adapter speaks: the message it is given, the result it returns, what it can promise.
+
+Adapters know no models, no settings and no wall clock. They make exactly one network attempt, never retry, and never
+raise for a provider's fault: whatever happened comes back as a SendResult.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal, Protocol
+
+from notifications.states import Outcome, Phase, ResultClass
+
+
+class Unsendable(Exception):
+    """The message cannot be turned into bytes for this provider; nothing was tried.
+
+    `code` is from our closed vocabulary (for example `invalid_recipient`); `result_class` is RECIPIENT where the
+    address is at fault, FIX_CONFIG otherwise.
+    """
+
+    def __init__(self, code: str, result_class: ResultClass = ResultClass.FIX_CONFIG) -> None:
+        super().__init__(code)
+        self.code = code
+        self.result_class = result_class
+
+
+class NotWritten(Exception):
+    """Raised by `Request.may_write` or the transport's own last check: the request must not leave this machine."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One rendered notification to one recipient, before it becomes bytes.
+
+    `tags` travel to the provider and back in its receipts; `subject` holds no control characters.
+    """
+
+    sender: str
+    to: str
+    subject: str
+    text: str
+    html: str | None = None
+    reply_to: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One attempt: the frozen bytes and the key that protects them.
+
+    `timeout_s` bounds the whole call. `may_write` is called at the last moment before the bytes are handed to the
+    socket, and raises NotWritten when the lease no longer covers the call.
+    """
+
+    key: str
+    body: bytes
+    timeout_s: float
+    may_write: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SendResult:
+    """What is true about one call.
+
+    `code` is `<provider>.<status>.<name>` or a phase code, from a closed vocabulary and never the provider's own
+    text. `retry_after_s` is the provider's wish in seconds, unclamped; `retry_after_raw` its header as received, made
+    printable and cut to 100 characters. `limits` holds the provider's rate and quota headers as integers.
+    """
+
+    outcome: Outcome
+    result_class: ResultClass
+    code: str
+    phase: Phase
+    provider_message_id: str | None = None
+    http_status: int | None = None
+    retry_after_s: float | None = None
+    retry_after_raw: str | None = None
+    trace_id: str | None = None
+    limits: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a provider promises; the engine decides from these, never from a provider's name."""
+
+    idempotency: Literal["none", "key", "collapse"]
+    idempotency_window: timedelta | None
+    idempotency_key_max: int | None
+    key_scope: str
+    lookup: frozenset[Literal["provider_id", "correlation", "recipient_time"]]
+    lookup_settle: timedelta
+    lookup_retention: timedelta | None
+    receipts: frozenset[str]
+    max_recipients: int
+    rate_hint: int | None = None
+
+
+class Provider(Protocol):
+    """One adapter bound to one account."""
+
+    name: str
+    capabilities: Capabilities
+
+    def prepare(self, message: Message) -> bytes:
+        """Give the exact request bytes; pure and deterministic. Raises Unsendable."""
+
+    async def send(self, request: Request) -> SendResult:
+        """Make one network attempt with the frozen bytes."""
+
+    async def close(self) -> None:
+        """Give back sockets; called once, when the loop that owns the adapter ends."""

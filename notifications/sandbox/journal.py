@@ -1,0 +1,72 @@
+"""What the sandbox remembers over a restart, one JSON line per fact."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from notifications.sandbox.refusals import Misused
+
+
+class Journal:
+    """Append facts to a file that belongs to one sandbox at a time; without a path, remember nothing."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._file: int | None = None
+        if path is None:
+            return
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # Mails and keys are in it, so it is for its owner alone.
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Misused(
+                f"The journal {path} is in use by another sandbox. Stop that one or choose another."
+            ) from None
+        except OSError as problem:
+            raise Misused(f"The journal {path} cannot be opened: {problem.strerror}.") from None
+
+    def facts(self) -> Iterator[dict[str, Any]]:
+        """Give every fact from the start; a last line that a power cut left unfinished is dropped from the file."""
+        if self._path is None or self._file is None:
+            return
+        whole_bytes = 0
+        with self._path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if not line.endswith(b"\n"):
+                    os.ftruncate(self._file, whole_bytes)
+                    return
+                whole_bytes += len(line)
+                try:
+                    fact = json.loads(line)
+                except ValueError:
+                    fact = None
+                if not isinstance(fact, dict):
+                    raise Misused(f"Line {number} of the journal {self._path} cannot be read. Move the file away.")
+                yield fact
+
+    def write(self, fact: dict[str, Any]) -> None:
+        """Append one fact in one system call, so that a killed sandbox leaves whole lines. Raises OSError."""
+        if self._file is None:
+            return
+        line = json.dumps(fact, separators=(",", ":")).encode() + b"\n"
+        written = os.write(self._file, line)
+        if written != len(line):
+            # A full disk took part of the line: take it back, or every later line would be unreadable.
+            os.ftruncate(self._file, os.fstat(self._file).st_size - written)
+            raise OSError(f"the journal {self._path} took only {written} of {len(line)} bytes")
+
+    def clear(self) -> None:
+        if self._file is not None:
+            os.ftruncate(self._file, 0)
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None

@@ -1,0 +1,74 @@
+"""Bring back from the journal what a restarted sandbox must still know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from notifications.sandbox.ledger import Held
+from notifications.sandbox.mailbox import Mail
+from notifications.sandbox.webhooks import Endpoint
+from notifications.sandbox.wire import Answer
+from notifications.sandbox.world import World
+
+
+def recalled(world: World) -> None:
+    """Fill a fresh world from its journal."""
+    for fact in world.journal.facts():
+        _RECALL[fact["fact"]](world, fact)
+
+
+def _recall_accepted(world: World, fact: dict[str, Any]) -> None:
+    world.book([Mail(**mail) for mail in fact["mails"]])
+    if fact["slot"] is not None:
+        method, path, key, digest, answer, at_s = fact["slot"]
+        world.slots.complete(Held((method, path, key), digest), Answer(200, answer.encode()), at_s)
+
+
+def _recall_request(world: World, fact: dict[str, Any]) -> None:
+    world.ledger.of(fact["key"]).http_requests += 1
+
+
+def _recall_replay(world: World, fact: dict[str, Any]) -> None:
+    world.ledger.of(fact["key"]).replays += 1
+
+
+def _recall_event(world: World, fact: dict[str, Any]) -> None:
+    mail = world.mailbox.get(fact["id"])
+    mail.last_event = fact["last_event"]
+    mail.scheduled_at_s = fact["scheduled_at_s"]
+
+
+def _recall_suppression(world: World, fact: dict[str, Any]) -> None:
+    world.suppressions[fact["row"]["email"]] = fact["row"]
+
+
+def _recall_unsuppression(world: World, fact: dict[str, Any]) -> None:
+    world.suppressions.pop(fact["email"], None)
+
+
+def _recall_webhook(world: World, fact: dict[str, Any]) -> None:
+    raw = fact["endpoint"]
+    raw["events"] = tuple(raw["events"])
+    raw["secrets"] = [(secret, until_s) for secret, until_s in raw["secrets"]]
+    world.hooks.endpoints[raw["id"]] = Endpoint(**raw)
+
+
+def _recall_no_webhook(world: World, fact: dict[str, Any]) -> None:
+    world.hooks.endpoints.pop(fact["id"], None)
+
+
+def _recall_clock(world: World, fact: dict[str, Any]) -> None:
+    world.clock.offset_s = fact["offset_s"]
+
+
+_RECALL = {
+    "accepted": _recall_accepted,
+    "request": _recall_request,
+    "replay": _recall_replay,
+    "event": _recall_event,
+    "suppression": _recall_suppression,
+    "unsuppression": _recall_unsuppression,
+    "webhook": _recall_webhook,
+    "no_webhook": _recall_no_webhook,
+    "clock": _recall_clock,
+}

@@ -1,0 +1,1 @@
+DROP FUNCTION notifyops_private.append_v1;

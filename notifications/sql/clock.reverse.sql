@@ -1,0 +1,1 @@
+DROP FUNCTION notifyops_private.clock_v1();

@@ -1,0 +1,98 @@
+-- The contract with every language: schema `notifyops`. Names here keep their meaning; versions live behind them.
+CREATE FUNCTION notifyops.api_version() RETURNS integer LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
+RETURN 1;
+
+CREATE FUNCTION notifyops.enqueue(
+    notification_type text, report_id text, recipient text, data jsonb DEFAULT '{}', options jsonb DEFAULT '{}'
+) RETURNS TABLE (id bigint, notification_id text, created boolean, state text)
+LANGUAGE sql SECURITY DEFINER ROWS 1 SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
+    SELECT * FROM notifyops_private.enqueue_v1($1, $2, $3, coalesce($4, '{}'), coalesce($5, '{}'))
+$$;
+COMMENT ON FUNCTION notifyops.enqueue(text, text, text, jsonb, jsonb) IS
+    'Owe one notification to one recipient, inside the caller''s transaction. Same content again: created = false.';
+
+CREATE FUNCTION notifyops.enqueue_many(items jsonb)
+RETURNS TABLE ("position" integer, id bigint, notification_id text, created boolean, state text)
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
+    SELECT * FROM notifyops_private.enqueue_many_v1($1) ORDER BY 1
+$$;
+COMMENT ON FUNCTION notifyops.enqueue_many(jsonb) IS 'Up to 10,000 enqueues in one call, all or none; one row per position.';
+
+CREATE FUNCTION notifyops.cancel(key text, reason text, workspace text DEFAULT '')
+RETURNS TABLE (notification_id text, outcome text, state text)
+LANGUAGE sql SECURITY DEFINER ROWS 1 SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
+    SELECT * FROM notifyops_private.cancel_v1($1, $2, coalesce($3, ''))
+$$;
+COMMENT ON FUNCTION notifyops.cancel(text, text, text) IS
+    'Take back a notification that has not left: cancelled, already, or too_late.';
+
+-- One row per intent, in the first document's words. Never an address, a subject or a body.
+CREATE VIEW notifyops.intents AS
+SELECT i.notification_id AS id, i.report_id, i.type, i.state AS status, i.attempt_count AS attempts,
+    CASE WHEN i.state IN ('pending', 'retry') THEN i.next_attempt_at END AS next_attempt_at,
+    i.provider_message_id, i.error_code AS last_error_code,
+    i.workspace, i.channel, a.name AS account, i.delivery_status, i.known, i.next_action, i.generation,
+    i.failure_count, i.failure_limit, i.first_ambiguous_at, i.safe_until, i.review_since, i.expires_at,
+    CASE WHEN i.state = 'sending' THEN i.next_attempt_at END AS lease_until,
+    s.notification_id AS supersedes, i.seq, i.created_at, i.created_by, i.id AS intent_id
+FROM notifyops_private.notifications_intent i
+JOIN notifyops_private.notifications_provideraccount a ON a.id = i.account_id
+LEFT JOIN notifyops_private.notifications_intent s ON s.id = i.supersedes_id;
+
+CREATE VIEW notifyops.log AS
+SELECT i.notification_id AS id, i.workspace, l.seq, l.at, l.kind, l.from_state, l.to_state, l.attempt, l.generation,
+    l.trigger, l.fence, l.worker, l.outcome, l.code, l.phase, l.http_status, l.duration_ms, l.provider_message_id, l.actor,
+    l.reason_code, l.detail, encode(l.prev, 'hex') AS prev, encode(l.hash, 'hex') AS hash, l.intent_id
+FROM notifyops_private.notifications_logentry l
+JOIN notifyops_private.notifications_intent i ON i.id = l.intent_id;
+
+-- One row per call to a provider: the claim, and what became of it (NULL while it runs).
+CREATE VIEW notifyops.attempts AS
+SELECT i.notification_id AS id, i.workspace, c.attempt, c.generation, c.trigger, c.worker, c.at AS started_at,
+    r.at AS ended_at, r.kind AS ended_by, r.outcome, r.code, r.phase, r.http_status, r.duration_ms, r.provider_message_id,
+    c.fence, c.intent_id
+FROM notifyops_private.notifications_logentry c
+JOIN notifyops_private.notifications_intent i ON i.id = c.intent_id
+LEFT JOIN notifyops_private.notifications_logentry r
+    ON r.intent_id = c.intent_id AND r.month = c.month AND r.attempt = c.attempt AND r.kind IN ('result', 'lease_lost')
+WHERE c.kind = 'claimed';
+
+CREATE FUNCTION notifyops.status(key text, workspace text DEFAULT '') RETURNS SETOF notifyops.intents
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
+    SELECT v.* FROM notifications_intentkey k JOIN notifyops.intents v ON v.intent_id = k.intent_id
+    WHERE k.key = $1 AND k.workspace = coalesce($2, '')
+$$;
+COMMENT ON FUNCTION notifyops.status(text, text) IS 'The row of notifyops.intents for one key; no row where it is unknown.';
+
+-- The story in plain words, a line per fact, in order.
+CREATE FUNCTION notifyops.explain(key text, workspace text DEFAULT '') RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
+    WITH one AS (
+        SELECT i.* FROM notifications_intentkey k JOIN notifications_intent i ON i.id = k.intent_id
+        WHERE k.key = $1 AND k.workspace = coalesce($2, '')
+    ), lines AS (
+        SELECT 0 AS place, format('%s: owed for report %s by type %s through %s, written by %s.',
+            to_char(o.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"'), o.report_id, o.type, o.channel,
+            o.created_by) AS line
+        FROM one o
+        UNION ALL
+        SELECT l.seq, format('%s: %s', to_char(l.at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"'),
+            CASE l.kind
+                WHEN 'claimed' THEN format('attempt %s (%s) began on %s.', l.attempt, l.trigger, l.worker)
+                WHEN 'result' THEN concat('attempt ', l.attempt, ' ended: ', l.outcome, ' (' || l.code || ')', '.')
+                WHEN 'lease_lost' THEN format('attempt %s ended unknown: its worker was lost.', l.attempt)
+                WHEN 'late' THEN concat('a late answer to attempt ', l.attempt, ' was kept: ', l.outcome, ' (' || l.code || ')', '.')
+                ELSE concat(replace(l.kind, '_', ' '), ' by ' || l.actor, ', reason ' || l.reason_code,
+                    CASE WHEN l.code IS NOT NULL THEN format(' (%s)', l.code) END, '.')
+            END || CASE WHEN l.from_state <> l.to_state THEN format(' %s → %s.', l.from_state, l.to_state) ELSE '' END)
+        FROM one o JOIN notifications_logentry l ON l.intent_id = o.id AND l.month = o.month
+        UNION ALL
+        SELECT 2147483647, format('now: %s%s.', o.state, CASE
+            WHEN o.state IN ('pending', 'retry') THEN format(', next attempt at %s',
+                to_char(o.next_attempt_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"'))
+            WHEN o.state = 'needs_review' THEN format(' because of %s; known: %s; suggested: %s',
+                o.error_code, o.known, o.next_action) ELSE '' END)
+        FROM one o
+    ) SELECT line FROM lines ORDER BY place
+$$;
+COMMENT ON FUNCTION notifyops.explain(text, text) IS 'The story of one notification in plain words.';

@@ -1,0 +1,12 @@
+DROP FUNCTION notifyops_private.cancel_v1(text, text, text);
+DROP FUNCTION notifyops_private.enqueue_many_v1(jsonb);
+DROP FUNCTION notifyops_private.enqueue_v1(text, text, text, jsonb, jsonb);
+DROP FUNCTION notifyops_private.wake_v1();
+DROP FUNCTION notifyops_private.check_workspace_v1(text);
+DROP FUNCTION notifyops_private.check_data_v1(text, jsonb, jsonb);
+DROP FUNCTION notifyops_private.time_option_v1(jsonb, text);
+DROP FUNCTION notifyops_private.check_options_v1(jsonb);
+DROP FUNCTION notifyops_private.check_email_v1(text);
+DROP FUNCTION notifyops_private.address_v1(text);
+DROP FUNCTION notifyops_private.hmac_v1(text);
+DROP FUNCTION notifyops_private.refuse_v1(text, text, text, text);

@@ -1,0 +1,1 @@
+DROP FUNCTION notifyops_private.ensure_partitions_v1(integer);

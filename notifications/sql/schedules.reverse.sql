@@ -1,0 +1,1 @@
+ALTER TABLE notifyops_private.django_q_schedule DROP CONSTRAINT schedule_ours_only;

@@ -1,0 +1,1 @@
+DROP FUNCTION notifyops_private.verify_v1(bigint, bigint);

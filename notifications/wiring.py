@@ -1,0 +1,101 @@
+"""The one reader of settings: builds from them what the layers below work with."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from psycopg.conninfo import make_conninfo
+
+from notifications.delivery.shop import Account, Rules, Shop
+from notifications.models import ProviderAccount
+from notifications.providers.base import Provider
+from notifications.providers.resend import ResendProvider
+
+logger = logging.getLogger(__name__)
+
+
+def rules() -> Rules:
+    """Give the installation's numbers."""
+    return Rules(
+        site=settings.NOTIFYOPS_SITE,
+        lease_s=settings.NOTIFYOPS_LEASE_S,
+        timeout_s=settings.NOTIFYOPS_PROVIDER_TIMEOUT_S,
+        retry_delays_s=tuple(settings.NOTIFYOPS_RETRY_DELAYS_S),
+        retry_after_cap_s=settings.NOTIFYOPS_RETRY_AFTER_CAP_S,
+        window_s=settings.NOTIFYOPS_KEY_WINDOW_S,
+        margin_s=settings.NOTIFYOPS_KEY_MARGIN_S,
+        concurrency=settings.NOTIFYOPS_CONCURRENCY,
+        poll_s=settings.NOTIFYOPS_POLL_MAX_MS / 1000,
+        config_failures=settings.NOTIFYOPS_BREAKER_FAILURES,
+        cooldown_s=settings.NOTIFYOPS_BREAKER_COOLDOWN_S,
+        sends=settings.NOTIFYOPS_SITE_MODE != "off",
+    )
+
+
+def direct_dsn(name: str) -> str:
+    """Give a libpq string for a connection of a loop's own: never pooled, with the session's search path."""
+    parameters: dict[str, Any] = connection.get_connection_params()
+    plain = {key: value for key, value in parameters.items() if isinstance(value, str | int) and key not in _NOT_LIBPQ}
+    return make_conninfo(**{**plain, "application_name": f"notifyops {name}", "connect_timeout": 10})
+
+
+# Parameters of psycopg's own that Django passes beside libpq's.
+_NOT_LIBPQ = frozenset({"client_encoding", "prepare_threshold", "server_side_binding", "assume_role", "isolation_level"})
+
+
+class Unusable(Exception):
+    """This host cannot use an account; the text says why and how to mend it."""
+
+
+def provider(row: ProviderAccount, numbers: Rules) -> Provider:
+    """Give the adapter for one account. Raises Unusable."""
+    if row.kind != "resend":
+        raise Unusable(f"Account {row.name}: this release has no adapter of kind {row.kind!r}; use resend.")
+    secret = _secret(row)
+    base_url = row.base_url or settings.NOTIFYOPS_RESEND_BASE_URL
+    if not base_url:
+        raise Unusable(f"Account {row.name}: no base URL; set NOTIFYOPS_RESEND_BASE_URL or the account's own.")
+    try:
+        return ResendProvider(
+            base_url=base_url, api_key=secret, connections=numbers.concurrency + numbers.reserve
+        )
+    except ValueError as error:
+        raise Unusable(f"Account {row.name}: {error}") from error
+
+
+def _secret(row: ProviderAccount) -> str:
+    name = row.api_key_ref.removeprefix("env:")
+    value = getattr(settings, name, None) or os.environ.get(name, "")
+    if not value:
+        raise Unusable(f"Account {row.name}: {name} is not set on this host.")
+    return str(value)
+
+
+def shop() -> Shop:
+    """Give a loop its workplace; reads the database through Django's connection, before the event loop runs.
+
+    Adapters belong to one event loop, so each run makes its own. An account that this host cannot use is left to
+    other hosts, and said so in the log.
+    """
+    numbers = rules()
+    accounts = {}
+    for row in ProviderAccount.objects.filter(enabled=True):
+        try:
+            accounts[row.pk] = account(row, numbers)
+        except Unusable as refusal:
+            logger.error("%s", refusal, extra={"action": "account_unusable", "account": row.name})
+    return Shop(numbers, accounts)
+
+
+def account(row: ProviderAccount, numbers: Rules) -> Account:
+    timeout_s = row.timeout_s or numbers.timeout_s
+    if numbers.lease_s < timeout_s + 2:
+        raise Unusable(
+            f"Account {row.name}: its deadline of {timeout_s:g} s does not fit into the lease of {numbers.lease_s:g} s; "
+            "shorten it, or raise NOTIFYOPS_LEASE_S."
+        )
+    return Account(row.pk, row.name, row.sender, provider(row, numbers), timeout_s)

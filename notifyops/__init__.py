@@ -1,0 +1,1 @@
+"""The installation: settings, database, processes. No word of the domain lives here."""

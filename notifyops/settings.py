@@ -1,0 +1,195 @@
+"""Django's settings. Everything that may differ between installations is read from the environment by env.py."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Any, Final
+
+from notifyops import dsn, env, installation, keep, logs
+from notifyops.databases import databases
+
+BASE_DIR: Final = Path(__file__).resolve().parent.parent
+_env = env.Environment(os.environ)
+
+# --- The installation -------------------------------------------------------------------------------------------
+NOTIFYOPS_HOME = env.home(_env, checkout=BASE_DIR)
+NOTIFYOPS_SITE = _env.text(
+    "NOTIFYOPS_SITE", "local", pattern=r"[a-z0-9_]{1,20}", allowed="1 to 20 of the characters a-z, 0-9 and _"
+)
+NOTIFYOPS_SITE_MODE = _env.choice("NOTIFYOPS_SITE_MODE", "sandbox", ("off", "sandbox", "redirect", "live"))
+NOTIFYOPS_PORT = _env.whole("NOTIFYOPS_PORT", 8000, low=1, high=65535)
+NOTIFYOPS_INSTALLATION = installation.read(NOTIFYOPS_HOME)
+# The part that this process plays in the database: worker, web or owner.
+NOTIFYOPS_ROLE = _env.choice("NOTIFYOPS_ROLE", "web", ("worker", "web", "owner"))
+NOTIFYOPS_ROLES = dsn.role_names(NOTIFYOPS_SITE)
+
+# --- Delivery ---------------------------------------------------------------------------------------------------
+NOTIFYOPS_PROVIDER_TIMEOUT_S = _env.number("NOTIFYOPS_PROVIDER_TIMEOUT_S", 10, low=0.5, high=120)
+NOTIFYOPS_LEASE_S = _env.number("NOTIFYOPS_LEASE_S", 60, low=5, high=3600)
+NOTIFYOPS_RETRY_DELAYS_S = _env.delays("NOTIFYOPS_RETRY_DELAYS_S", (60, 300), high=604800)
+NOTIFYOPS_RETRY_AFTER_CAP_S = _env.number("NOTIFYOPS_RETRY_AFTER_CAP_S", 3600, low=0, high=86400)
+# Resend keeps an idempotency key for 24 hours (see the adapter): never more.
+NOTIFYOPS_KEY_WINDOW_S = _env.number("NOTIFYOPS_KEY_WINDOW_S", 86400, low=10, high=86400)
+NOTIFYOPS_KEY_MARGIN_S = _env.number("NOTIFYOPS_KEY_MARGIN_S", 1800, low=0, high=86400)
+NOTIFYOPS_POLL_MAX_MS = _env.whole("NOTIFYOPS_POLL_MAX_MS", 1000, low=10, high=60000)
+NOTIFYOPS_CONCURRENCY = _env.whole("NOTIFYOPS_CONCURRENCY", 32, low=1, high=1000)
+NOTIFYOPS_LOOPS = _env.whole("NOTIFYOPS_LOOPS", 2, low=1, high=64)
+NOTIFYOPS_BREAKER_FAILURES = _env.whole("NOTIFYOPS_BREAKER_FAILURES", 3, low=1, high=1000)
+NOTIFYOPS_BREAKER_COOLDOWN_S = _env.number("NOTIFYOPS_BREAKER_COOLDOWN_S", 30, low=0.1, high=86400)
+NOTIFYOPS_UNDO_S = _env.number("NOTIFYOPS_UNDO_S", 8, low=0, high=300)
+env.agree(
+    timeout_s=NOTIFYOPS_PROVIDER_TIMEOUT_S,
+    lease_s=NOTIFYOPS_LEASE_S,
+    window_s=NOTIFYOPS_KEY_WINDOW_S,
+    margin_s=NOTIFYOPS_KEY_MARGIN_S,
+)
+
+# --- The provider and the alerts --------------------------------------------------------------------------------
+NOTIFYOPS_SANDBOX_PORT = _env.whole("NOTIFYOPS_SANDBOX_PORT", 0, low=1, high=65535)
+NOTIFYOPS_RESEND_BASE_URL = env.resend_base_url(
+    _env,
+    site_mode=NOTIFYOPS_SITE_MODE,
+    sandbox_url=NOTIFYOPS_INSTALLATION.sandbox_url if NOTIFYOPS_INSTALLATION else "",
+    sandbox_port=NOTIFYOPS_SANDBOX_PORT,
+)
+_KEY: Final = {"pattern": r"[\x21-\x7e]{3,200}", "allowed": "3 to 200 visible ASCII characters, such as re_…"}
+NOTIFYOPS_RESEND_API_KEY = _env.secret("NOTIFYOPS_RESEND_API_KEY", **_KEY)
+NOTIFYOPS_RESEND_LOOKUP_KEY = _env.secret("NOTIFYOPS_RESEND_LOOKUP_KEY", **_KEY)
+NOTIFYOPS_RESEND_WEBHOOK_SECRETS = _env.words(
+    "NOTIFYOPS_RESEND_WEBHOOK_SECRETS", pattern=r"whsec_[A-Za-z0-9+/=_-]{8,200}", allowed="a secret such as whsec_…"
+)
+NOTIFYOPS_ALERT_TELEGRAM_TOKEN = _env.secret(
+    "NOTIFYOPS_ALERT_TELEGRAM_TOKEN", pattern=r"[0-9]+:[A-Za-z0-9_-]+", allowed="a bot token such as 123456:ABC…"
+)
+NOTIFYOPS_ALERT_TELEGRAM_CHAT_ID = _env.text(
+    "NOTIFYOPS_ALERT_TELEGRAM_CHAT_ID", pattern=r"-?[0-9]{1,20}|@[A-Za-z0-9_]{4,64}", allowed="a number or an @name"
+)
+NOTIFYOPS_ALERT_WEBHOOK_URL = _env.url("NOTIFYOPS_ALERT_WEBHOOK_URL")
+NOTIFYOPS_PUBLIC_URL = _env.url("NOTIFYOPS_PUBLIC_URL")
+
+# --- The database -----------------------------------------------------------------------------------------------
+_urls = env.database_urls(_env, known=NOTIFYOPS_INSTALLATION.database if NOTIFYOPS_INSTALLATION else {})
+NOTIFYOPS_DATABASE_PLACE = dsn.place(_urls[NOTIFYOPS_ROLE]) if _urls else f"{NOTIFYOPS_HOME} (nothing runs there)"
+_IN_CLUSTER: Final = NOTIFYOPS_ROLE == "worker"
+DATABASES: dict[str, dict[str, Any]] = databases(
+    _urls.get(NOTIFYOPS_ROLE, ""), owner_url=_urls.get("owner", ""), in_cluster=_IN_CLUSTER
+)
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- Background work --------------------------------------------------------------------------------------------
+# A loop task lives this long, then queues its successor.
+NOTIFYOPS_LOOP_BUDGET_S = 50
+_WORKERS: Final = NOTIFYOPS_LOOPS + 3  # the loops, the chores, and one spare on each side of a hand-over
+_QUEUE_LIMIT: Final = 4  # small: a stop finishes all that is fetched, and idle servers must not be robbed
+# SIGALRM must never fall into a call: budget, one call, and room to record it.
+_TASK_TIMEOUT_S: Final = max(90, NOTIFYOPS_LOOP_BUDGET_S + math.ceil(NOTIFYOPS_PROVIDER_TIMEOUT_S) + 30)
+Q_CLUSTER: Final[dict[str, Any]] = {
+    "name": "notifyops",
+    "orm": "default",
+    "workers": _WORKERS,
+    "queue_limit": _QUEUE_LIMIT,
+    "bulk": 1,
+    "poll": 0.2,
+    "guard_cycle": 1,
+    "timeout": _TASK_TIMEOUT_S,
+    # The clock of a redelivery runs while a task waits in the local queue, so it covers the whole queue.
+    "retry": math.ceil(_TASK_TIMEOUT_S * (1 + _QUEUE_LIMIT / _WORKERS)) + 60,
+    "ack_failures": True,
+    "max_attempts": 1,
+    "save_limit": -1,
+    "catch_up": False,
+    "recycle": 50,
+    "max_rss": 400_000,  # KB, peak
+    "ALT_CLUSTERS": {},  # must exist, or Q_CLUSTER_NAME in the environment breaks every command
+}
+
+# --- Django -----------------------------------------------------------------------------------------------------
+SECRET_KEY = _env.secret("NOTIFYOPS_SECRET_KEY", pattern=r".{32,}", allowed="at least 32 characters long")
+if not SECRET_KEY:
+    SECRET_KEY = keep.token(NOTIFYOPS_HOME / "secret-key", prefix="kept-")
+DEBUG = False
+ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", *env.hosts(_env, public_url=NOTIFYOPS_PUBLIC_URL)]
+CSRF_TRUSTED_ORIGINS = env.origins(NOTIFYOPS_PUBLIC_URL)
+INSTALLED_APPS = [
+    "notifications",  # before django_q and the rest: its qcluster, migrate and flush stand in front of theirs
+    "reviews",
+    "django_q",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "django_filters",
+    "csp",
+]
+MIDDLEWARE = [
+    "csp.middleware.CSPMiddleware",  # outermost, so that static files and errors carry it as well
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+_CONTEXT: Final = (
+    "django.template.context_processors.request",
+    "django.contrib.auth.context_processors.auth",
+    "django.contrib.messages.context_processors.messages",
+    "django.template.context_processors.i18n",
+)
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {"context_processors": list(_CONTEXT)},
+    }
+]
+ROOT_URLCONF = "notifyops.urls"
+ASGI_APPLICATION = "notifyops.asgi.application"
+WSGI_APPLICATION = "notifyops.wsgi.application"
+LOGIN_URL = "/login/"
+LOGIN_REDIRECT_URL = "/reviews/"
+LOGOUT_REDIRECT_URL = "/login/"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+# Loopback without TLS must be able to log in; a live site must never send its session in the clear.
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = NOTIFYOPS_SITE_MODE == "live"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "font-src": ["'self'"],
+        "form-action": ["'self'"],
+        "base-uri": ["'none'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LANGUAGE_CODE = NOTIFYOPS_LANGUAGE = _env.choice("NOTIFYOPS_LANGUAGE", "en", ("en", "zh-hans"))
+LOCALE_PATHS = [BASE_DIR / "notifications" / "locale", BASE_DIR / "reviews" / "locale"]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = "UTC"
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True  # no collectstatic step to forget
+LOGGING = logs.configuration()

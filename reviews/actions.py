@@ -1,0 +1,191 @@
+"""Every decision of a person: permission → door → Review, in one transaction. The only writer of both.
+
+A refusal is recorded too, in a transaction of its own, without the form's token: the same form can be sent again.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
+from django.utils.translation import gettext as _
+
+from notifications import door
+from notifications.models import Intent, LogEntry
+from notifications.states import EntryKind, Known, NextAction, State
+from notifications.types import registry
+from reviews import rules
+from reviews.models import Note, Review
+from reviews.person import Person
+from reviews.record import Done, Order, done_before, review_fields, snapshot, write_note, write_refusal, write_review
+from reviews.reasons import check_reason
+from reviews.refusals import ChangedMeanwhile, NotAllowedNow, NotPermitted, Refused, UnknownCase, UnreadableForm
+from reviews.words import changed_sentence
+
+log = logging.getLogger(__name__)
+
+_MOVES = {
+    "retry": (EntryKind.RETRIED, State.RETRY),
+    "undo": (EntryKind.UNDONE, State.NEEDS_REVIEW),
+    "approve": (EntryKind.RELEASED, State.PENDING),
+    "close": (EntryKind.CLOSED, State.CLOSED),
+    "reopen": (EntryKind.REOPENED, State.NEEDS_REVIEW),
+}
+
+
+def perform(verb: str, intent_id: int, order: Order, person: Person) -> Done:
+    """Carry out one decision in a transaction of its own. Raises Refused, which is on record then."""
+    try:
+        with transaction.atomic():
+            return _decide(verb, intent_id, order, person)
+    except Refused as refused:
+        intent = Intent.objects.filter(pk=intent_id).first()
+        if intent is not None:
+            write_refusal(verb, intent, order, person, refused)
+        raise
+
+
+def situation_of(intent: Intent, retried_by: str | None = None) -> rules.Situation:
+    """Give what the rules need of an intent."""
+    return rules.Situation(
+        state=intent.state,
+        known=intent.known,
+        ambiguous=intent.first_ambiguous_at is not None,
+        safe_until=intent.safe_until,
+        manual=intent.manual,
+        retried_by=retried_by,
+        asked_by=intent.actor,
+    )
+
+
+def _decide(verb: str, intent_id: int, order: Order, person: Person) -> Done:
+    intent = _intent(intent_id)
+    if verb not in person.verbs:
+        raise NotPermitted(_("Your account does not have the permission for this; ask a lead."))
+    earlier = done_before(verb, intent_id, order, person)
+    if earlier:
+        return earlier
+    code, text = check_reason(verb, order.reason_code, order.reason)
+    if verb == "note":
+        return _write_note(intent_id, order, text, person)
+    if intent.seq != order.seq:
+        raise ChangedMeanwhile(changed_sentence(_news(intent, order.seq)))
+    forbidden = rules.missing(verb, situation_of(intent, _retried_by(intent, verb)), person, _now())
+    if forbidden:
+        raise forbidden
+    if verb == "retry":
+        _check_still_wanted(intent, text)
+    return _move(verb, intent, order, person, (code, text))
+
+
+def _move(verb: str, intent: Intent, order: Order, person: Person, reason: tuple[str, str]) -> Done:
+    kind, to_state = _MOVES[verb]
+    entry = _entry(verb, intent, to_state, order.seq, reason[0])
+    (appended,) = door.append(kind, [entry], actor=person.name)
+    if appended.refused:
+        # Somebody held the intent's lock while we waited for it: perhaps the twin of this very form.
+        earlier = done_before(verb, intent.pk, order, person)
+        if earlier:
+            return earlier
+        raise _door_refusal(appended.refused, intent, order.seq)
+    review = Review(**review_fields(verb, intent, order, person), outcome="done", action_token=order.token)
+    review.reason_code, review.reason = reason
+    review.seq_after, review.after = appended.new_seq, snapshot(_intent(intent.pk))
+    return write_review(review)
+
+
+def _entry(verb: str, intent: Intent, to_state: State, seq: int, code: str) -> door.Entry:
+    plain: dict[str, Any] = {"id": intent.pk, "to_state": to_state, "seq": seq, "reason_code": code or None}
+    if verb == "retry":
+        plain["delay_s"] = settings.NOTIFYOPS_UNDO_S
+    elif verb == "reopen":
+        plain |= {
+            "code": intent.error_code or "reopened",
+            "known": intent.known or _known_of(intent),
+            "next_action": intent.next_action or NextAction.ASK_LEAD,
+        }
+    return door.Entry(**plain)
+
+
+def _known_of(intent: Intent) -> Known:
+    """Give what is proven where a case was closed before anything about it was recorded."""
+    if intent.provider_message_id:
+        return Known.ACCEPTED
+    return Known.UNKNOWN if intent.attempt_count else Known.NOT_SENT
+
+
+def _write_note(intent_id: int, order: Order, text: str, person: Person) -> Done:
+    note = Note(intent_id=intent_id, actor=person.name, user=person.user, text=text, action_token=order.token)
+    try:
+        with transaction.atomic():
+            return write_note(note)
+    except IntegrityError:  # the twin of this form was faster, and has committed
+        return _repeated("note", intent_id, order, person)
+
+
+def _repeated(verb: str, intent_id: int, order: Order, person: Person) -> Done:
+    earlier = done_before(verb, intent_id, order, person)
+    if earlier is None:
+        raise UnreadableForm
+    return earlier
+
+
+def _check_still_wanted(intent: Intent, text: str) -> None:
+    """Ask the application whether the business has moved on; a text that says why outweighs its no."""
+    kind = registry.get(intent.type)
+    if kind is None or kind.still_wanted is None or text:
+        return
+    try:
+        with transaction.atomic():
+            wanted = kind.still_wanted(intent.report_id)
+    except Exception:  # the application's own code: whatever it raises is no answer
+        log.exception("still_wanted failed", extra={"action": "still_wanted", "type": intent.type})
+        raise NotAllowedNow(
+            _("The application could not say whether this is still wanted. Say in the text why it must go out."),
+            word="still_wanted",
+        ) from None
+    if not wanted:
+        raise NotAllowedNow(
+            _(
+                "The application says that this is not wanted any more: close it, or say in the text why it must go out."
+            ),
+            word="still_wanted",
+        )
+
+
+def _door_refusal(word: str, intent: Intent, seq: int) -> Refused:
+    if word in ("seq", "move", "not_retried"):
+        return ChangedMeanwhile(changed_sentence(_news(intent, seq)))
+    if word == "role":
+        return NotPermitted(_("This process's database role may not decide; run it as the web role."), word=word)
+    if word == "known":
+        return NotAllowedNow(rules.NEVER_RETRIED.get(intent.known or "", _("What is known forbids this.")), word=word)
+    return NotAllowedNow(_("The database refused this, because of what is known about the message."), word=word)
+
+
+def _intent(intent_id: int) -> Intent:
+    intent = Intent.objects.filter(pk=intent_id).first()
+    if intent is None:
+        raise UnknownCase
+    return intent
+
+
+def _news(intent: Intent, seq: int) -> list[LogEntry]:
+    return list(LogEntry.objects.filter(intent_id=intent.pk, month=intent.month, seq__gt=seq).order_by("seq"))
+
+
+def _retried_by(intent: Intent, verb: str) -> str | None:
+    if verb != "undo":
+        return None
+    entries = LogEntry.objects.filter(intent_id=intent.pk, month=intent.month, kind=EntryKind.RETRIED)
+    return entries.order_by("-seq").values_list("actor", flat=True).first()
+
+
+def _now() -> datetime:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT notifyops_private.clock_v1()")
+        (now,) = cursor.fetchone()
+    return now

@@ -1,0 +1,155 @@
+"""One server for the whole run, settings that point at it, and connections as each of the site's roles."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+import pytest
+
+from tests import postgres
+
+ADMIN_URL: Final = "NOTIFYOPS_TEST_SERVER"
+_run: Final = contextlib.ExitStack()
+
+AsRole = Callable[..., psycopg.Connection[Any]]
+DatabaseUrl = Callable[[str], str]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Start the server on the controller, then let every process load the settings that name it.
+
+    Workers of xdist are children of the controller and inherit its environment.
+    """
+    if not hasattr(config, "workerinput"):
+        for name in [name for name in os.environ if name.startswith("NOTIFYOPS_") and not name.startswith("NOTIFYOPS_TEST_")]:
+            del os.environ[name]
+        admin_url = _run.enter_context(postgres.running_server())
+        home = Path(_run.enter_context(tempfile.TemporaryDirectory(prefix="notifyops-test-home-")))
+        home.chmod(0o711)
+        urls = postgres.provision_site(admin_url)
+        os.environ |= {
+            ADMIN_URL: admin_url,
+            "NOTIFYOPS_HOME": str(home),
+            "NOTIFYOPS_SITE": postgres.SITE,
+            "NOTIFYOPS_SECRET_KEY": "test-secret-key-that-is-long-enough-for-the-rule",
+            "NOTIFYOPS_DATABASE_URL": urls["web"],
+            "NOTIFYOPS_OWNER_DATABASE_URL": urls["owner"],
+        }
+    os.environ["DJANGO_SETTINGS_MODULE"] = "notifyops.settings"
+    from django.conf import settings
+
+    # Loaded now, so that pytest-django, whose own hook comes last, finds them and sets Django up.
+    assert settings.DATABASES
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the server with the run."""
+    if not hasattr(config, "workerinput"):
+        _run.close()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let every transactional test name both aliases: only the owner may flush, and else rows leak in silence."""
+    for item in items:
+        mark = item.get_closest_marker("django_db")
+        if mark and mark.kwargs.get("transaction") and not mark.kwargs.get("databases"):
+            mark.kwargs["databases"] = ["default", "owner"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Give the default connection the role that the test's mark names, before any fixture connects."""
+    mark = item.get_closest_marker("role")
+    _become(mark.args[0] if mark else "web")
+
+
+def _become(role: str) -> None:
+    from django.conf import settings
+    from django.db import connection
+
+    name = settings.NOTIFYOPS_ROLES[role]
+    if connection.settings_dict["USER"] != name:
+        connection.close()
+        connection.settings_dict["USER"] = name
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_passwords() -> None:
+    """Hash passwords fast: the slow hash is Django's, and not what we test."""
+    from django.conf import settings
+    from django.contrib.auth.hashers import get_hashers, get_hashers_by_algorithm
+
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    get_hashers.cache_clear()
+    get_hashers_by_algorithm.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, admin_url: str, database_url: DatabaseUrl) -> Iterator[None]:
+    """Install the test doors once the test database is migrated; end every session before it is dropped."""
+    with psycopg.connect(database_url("owner"), autocommit=True) as owner:
+        postgres.install_test_doors(owner)
+        name = owner.info.dbname
+    yield
+    with psycopg.connect(admin_url, autocommit=True) as admin:
+        admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
+
+
+@pytest.fixture(scope="session")
+def admin_url() -> str:
+    """Give the administrator's address of the test server."""
+    return os.environ[ADMIN_URL]
+
+
+@pytest.fixture(scope="session")
+def database_url(admin_url: str) -> DatabaseUrl:
+    """Give the address of a role (or of `postgres`, the superuser) in this process's own test database."""
+
+    def give(role: str) -> str:
+        from django.db import connections
+
+        database = connections["owner"].settings_dict["NAME"]
+        if role == "postgres":
+            return postgres.dsn.write(postgres.dsn.read(admin_url, name=ADMIN_URL) | {"dbname": database})
+        return postgres.role_url(admin_url, role, database=database)
+
+    return give
+
+
+@pytest.fixture
+def as_role(django_db_setup: None, database_url: DatabaseUrl) -> Iterator[AsRole]:
+    """Open connections as worker, web, writer, reader, owner or postgres; they close with the test.
+
+    They see only what is committed: use them in tests marked `django_db(transaction=True)`.
+    """
+    with contextlib.ExitStack() as opened:
+
+        def connect(role: str, *, autocommit: bool = True) -> psycopg.Connection[Any]:
+            connection = psycopg.connect(database_url(role), autocommit=autocommit)
+            opened.callback(connection.close)
+            return connection
+
+        yield connect
+
+
+@pytest.fixture
+def process_env(django_db_setup: None, database_url: DatabaseUrl) -> Callable[[str], dict[str, str]]:
+    """Give the environment in which a real process works on this test database as the named role."""
+
+    def give(role: str) -> dict[str, str]:
+        return {
+            **os.environ,
+            "NOTIFYOPS_ROLE": role if role in ("worker", "web", "owner") else "web",
+            "NOTIFYOPS_DATABASE_URL": database_url(role),
+            "NOTIFYOPS_OWNER_DATABASE_URL": database_url("owner"),
+        }
+
+    return give

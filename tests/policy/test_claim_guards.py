@@ -1,0 +1,105 @@
+"""What stops a due intent before anything is sent."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from notifications.policy import codes
+from notifications.policy.claim import Block, ClaimFacts, decide_claim, decide_unprepared
+from notifications.states import MOVES, EntryKind, Known, LossModel, NextAction, ResultClass, State, Who
+
+FIRST = ClaimFacts(state=State.PENDING, loss_model=LossModel.AT_LEAST_ONCE, idempotent=True)
+AGAIN = replace(FIRST, state=State.RETRY)
+AMBIGUOUS = replace(AGAIN, ambiguous=True, window_left_s=60)
+
+
+def test_what_nothing_forbids_is_sent() -> None:
+    for facts in (FIRST, AGAIN, AMBIGUOUS):
+        decision = decide_claim(facts)
+        assert decision.sends
+        assert (decision.to_state, decision.possible_duplicate) == (State.SENDING, False)
+
+
+@pytest.mark.parametrize("block", [Block.UNSUBSCRIBED, Block.OPTED_OUT])
+def test_a_recipients_wish_cancels_and_an_ambiguous_attempt_makes_it_a_case(block: Block) -> None:
+    decision = decide_claim(replace(FIRST, blocked_by=block))
+    assert (decision.kind, decision.to_state, decision.error_code) == (EntryKind.BLOCKED, State.CANCELLED, block)
+    decision = decide_claim(replace(AMBIGUOUS, blocked_by=block))
+    assert (decision.to_state, decision.known) == (State.NEEDS_REVIEW, Known.UNKNOWN)
+    assert decision.next_action is NextAction.QUERY_PROVIDER
+
+
+@pytest.mark.parametrize(
+    ("block", "action"), [(Block.BOUNCED, NextAction.CORRECT_ADDRESS), (Block.COMPLAINED, NextAction.ASK_LEAD)]
+)
+def test_a_dead_or_complaining_address_is_shown_to_a_person(block: Block, action: NextAction) -> None:
+    decision = decide_claim(replace(FIRST, blocked_by=block))
+    assert (decision.kind, decision.to_state) == (EntryKind.BLOCKED, State.NEEDS_REVIEW)
+    assert (decision.known, decision.next_action) == (Known.NOT_SENT, action)
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"), [({"expired": True}, codes.EXPIRED), ({"still_wanted": False}, codes.NO_LONGER_WANTED)]
+)
+def test_what_is_not_wanted_any_more_ends_and_an_ambiguous_attempt_makes_it_a_case(
+    changes: dict[str, Any], code: str
+) -> None:
+    decision = decide_claim(replace(AGAIN, **changes))
+    assert (decision.kind, decision.to_state, decision.error_code) == (EntryKind.EXPIRED, State.CANCELLED, code)
+    decision = decide_claim(replace(AMBIGUOUS, **changes))
+    assert (decision.to_state, decision.known) == (State.NEEDS_REVIEW, Known.UNKNOWN)
+
+
+@pytest.mark.parametrize("changes", [{"window_left_s": 0.0}, {"window_left_s": -5.0}, {"idempotent": False}])
+def test_an_unprotected_repeat_is_not_sent_unless_a_person_or_the_type_says_so(changes: dict[str, Any]) -> None:
+    over = replace(AMBIGUOUS, **changes)
+    decision = decide_claim(over)
+    assert (decision.kind, decision.to_state) == (EntryKind.WINDOW_OVER, State.NEEDS_REVIEW)
+    assert (decision.error_code, decision.known) == (codes.WINDOW_OVER, Known.UNKNOWN)
+    for allowed in (replace(over, loss_model=LossModel.MUST_ARRIVE), replace(over, ordered_by_person=True)):
+        assert decide_claim(allowed).sends
+        assert decide_claim(allowed).possible_duplicate
+
+
+def test_a_block_holds_against_a_persons_retry_too() -> None:
+    assert not decide_claim(replace(AGAIN, ordered_by_person=True, blocked_by=Block.UNSUBSCRIBED)).sends
+
+
+def test_what_cannot_be_prepared_is_for_a_person() -> None:
+    decision = decide_unprepared("invalid_recipient", ResultClass.RECIPIENT, ambiguous=False)
+    assert (decision.kind, decision.to_state, decision.known) == (
+        EntryKind.INVALID,
+        State.NEEDS_REVIEW,
+        Known.INVALID,
+    )
+    assert decision.next_action is NextAction.CORRECT_ADDRESS
+    decision = decide_unprepared("invalid_data", ResultClass.FIX_CONFIG, ambiguous=True)
+    assert (decision.next_action, decision.known) == (NextAction.FIX_CONFIG, Known.UNKNOWN)
+
+
+def test_every_decision_is_a_move_of_the_table() -> None:
+    flags = (False, True)
+    for state, model, block in itertools.product((State.PENDING, State.RETRY), LossModel, (None, *Block)):
+        for ambiguous, expired, wanted, ordered in itertools.product(flags, flags, flags, flags):
+            facts = ClaimFacts(
+                state,
+                model,
+                idempotent=True,
+                ambiguous=ambiguous,
+                window_left_s=-1 if ambiguous else None,
+                expired=expired,
+                blocked_by=block,
+                still_wanted=wanted,
+                ordered_by_person=ordered,
+            )
+            decision = decide_claim(facts)
+            moves = {(move.kind, move.from_state, move.to_state) for move in MOVES if move.who is Who.WORKER}
+            assert (decision.kind, state, decision.to_state) in moves
+            if decision.to_state is State.NEEDS_REVIEW:
+                assert decision.error_code
+                assert decision.known
+                assert decision.next_action

@@ -1,0 +1,29 @@
+"""The closed vocabulary: every code that can be produced has its sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from notifications.policy import codes
+from notifications.policy.claim import Block
+from notifications.providers import http
+
+
+def test_every_constant_is_listed_with_one_sentence() -> None:
+    constants = {value for name, value in vars(codes).items() if name.isupper() and isinstance(value, str)}
+    assert constants == set(codes.REVIEW_CODES)
+
+
+@pytest.mark.parametrize(("code", "meaning"), codes.OWN_CODES.items())
+def test_a_meaning_is_one_sentence(code: str, meaning: str) -> None:
+    assert meaning[0].isupper()
+    assert meaning.endswith(".")
+    assert ". " not in meaning
+    assert code == code.lower()
+
+
+def test_every_code_of_the_transport_and_of_the_blocks_is_listed() -> None:
+    produced = {code for _, code in (*http._NOT_HANDED, *http._HANDED)}
+    more = {"not_sent.refused", "not_sent.stale_connection", "not_sent.withheld", "not_sent.lease_over"}
+    assert produced | more == set(codes.TRANSPORT_CODES)
+    assert {block.value for block in Block} <= set(codes.REVIEW_CODES)
