@@ -100,5 +100,5 @@ node-pg:
 	command -v node >/dev/null && command -v npm >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 		&& apt-get update -qq >/dev/null 2>&1; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null 2>&1; }; \
 	command -v npm >/dev/null || { echo "The tests need Node.js with npm and neither could be had: install nodejs and npm"; exit 1; }; \
-	mkdir -p $(BUILD)/node && npm install --silent --no-audit --no-fund --prefix $(BUILD)/node pg >$(BUILD)/node.log 2>&1 && exit 0; \
+	mkdir -p $(BUILD)/node && npm install --silent --no-audit --no-fund --fetch-retries=1 --fetch-timeout=30000 --prefix $(BUILD)/node pg >$(BUILD)/node.log 2>&1 && exit 0; \
 	echo "Node's package pg could not be installed: is the package registry within reach? (see .build/node.log)"; exit 1

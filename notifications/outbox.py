@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, Final, Unpack
 
 from django.conf import settings
 from django.db import DatabaseError, connections, transaction
+from django.utils.asyncio import async_unsafe
 
 from notifications.outbox_captured import Captured, captured
 from notifications.outbox_errors import (
@@ -54,6 +55,11 @@ __all__ = [
     "enqueue_many",
     "explain",
 ]
+
+IN_ASYNC: Final = (
+    "The outbox was called from async code, where no transaction can be open. Put the business change and the enqueue "
+    "into one function with transaction.atomic(), and await sync_to_async(that function)()."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +153,7 @@ def in_workspace(workspace: str) -> str:
     return f"It was looked for in {where}; name another one if it belongs there."
 
 
+@async_unsafe(IN_ASYNC)
 def _require_transaction(using: str) -> None:
     if getattr(settings, "NOTIFYOPS_REQUIRE_ATOMIC", True) and not connections[using].in_atomic_block:
         raise NotInTransaction(
@@ -156,6 +163,7 @@ def _require_transaction(using: str) -> None:
         )
 
 
+@async_unsafe(IN_ASYNC)
 def _call(query: str, parameters: list[str], using: str) -> list[tuple[Any, ...]]:
     try:
         with transaction.atomic(using=using), connections[using].cursor() as cursor:

@@ -177,7 +177,8 @@ def parent_and_state(pid: int) -> tuple[int, str]:
     """Give a process's parent and state letter (Z is a zombie, T is stopped); (-1, "") where it is gone."""
     try:
         # The name stands in parentheses and may itself hold any character.
-        state, parent = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[:2]
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        state, parent = text.rpartition(")")[2].split()[:2]
     except (OSError, ValueError):
         return -1, ""
     return int(parent), state

@@ -16,6 +16,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 RESEND: Final = "https://api.resend.com"
+# Roles are named after the site, and a role's name may have 63 bytes.
+SITE: Final = r"[a-z0-9_]{1,20}"
+SITE_SAYS: Final = "1 to 20 of the characters a-z, 0-9 and _"
 
 
 class BadValue(Exception):
@@ -179,7 +182,7 @@ def agree(*, timeout_s: float, lease_s: float, window_s: float, margin_s: float)
 
 
 def resend_base_url(env: Environment, *, site_mode: str, sandbox_url: str, sandbox_port: int) -> str:
-    """Give the address of Resend, or of its sandbox where the site may not mail real people; empty where none is known."""
+    """Give the address of Resend, or of its sandbox where the site may not mail real people; empty if unknown."""
     given = env.url("NOTIFYOPS_RESEND_BASE_URL")
     if site_mode in ("live", "redirect"):
         return given or RESEND

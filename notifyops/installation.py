@@ -7,11 +7,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Final
 
 from notifyops import keep
 from notifyops.env import BadValue, reason
 
-NAME = "installation.json"
+NAME: Final = "installation.json"
+# The settings that the supervisor was started with, so that commands need only NOTIFYOPS_HOME to agree with it.
+SETTINGS: Final = "environment.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +45,26 @@ def write(found: Installation) -> None:
     keep.write(Path(found.home) / NAME, json.dumps(asdict(found), indent=2))
 
 
+def write_settings(home: Path, settings: Mapping[str, str]) -> None:
+    """Keep the variables that every process of this installation shares."""
+    keep.write(home / SETTINGS, json.dumps(dict(settings), indent=2))
+
+
 def remove(home: Path) -> None:
     """Say that nothing runs here any more."""
     (home / NAME).unlink(missing_ok=True)
+    (home / SETTINGS).unlink(missing_ok=True)
+
+
+def settings_of(found: Installation | None) -> dict[str, str]:
+    """Give the variables that the running installation was started with; none where nothing runs."""
+    if found is None:
+        return {}
+    try:
+        raw = json.loads((Path(found.home) / SETTINGS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {str(name): str(value) for name, value in raw.items()}
 
 
 def read(home: Path) -> Installation | None:

@@ -32,8 +32,7 @@ def check_server(admin: Admin) -> None:
     if not (row and row[0]):
         raise BadValue(
             f"The role {admin.info.user} of NOTIFYOPS_DATABASE_URL may not make roles: use one that has CREATEROLE, or "
-            f"have an administrator run `manage.py provision` with this NOTIFYOPS_HOME and set "
-            f"NOTIFYOPS_OWNER_DATABASE_URL to what it prints."
+            f"have an administrator run `python -m notifyops.hosting` with this NOTIFYOPS_HOME and set what it prints."
         )
 
 

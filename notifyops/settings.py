@@ -11,16 +11,15 @@ from notifyops import dsn, env, installation, keep, logs
 from notifyops.databases import databases
 
 BASE_DIR: Final = Path(__file__).resolve().parent.parent
-_env = env.Environment(os.environ)
 
 # --- The installation -------------------------------------------------------------------------------------------
-NOTIFYOPS_HOME = env.home(_env, checkout=BASE_DIR)
-NOTIFYOPS_SITE = _env.text(
-    "NOTIFYOPS_SITE", "local", pattern=r"[a-z0-9_]{1,20}", allowed="1 to 20 of the characters a-z, 0-9 and _"
-)
+NOTIFYOPS_HOME = env.home(env.Environment(os.environ), checkout=BASE_DIR)
+NOTIFYOPS_INSTALLATION = installation.read(NOTIFYOPS_HOME)
+# A command in another terminal must see the same site as the processes that run; its own variables still win.
+_env = env.Environment({**installation.settings_of(NOTIFYOPS_INSTALLATION), **os.environ})
+NOTIFYOPS_SITE = _env.text("NOTIFYOPS_SITE", "local", pattern=env.SITE, allowed=env.SITE_SAYS)
 NOTIFYOPS_SITE_MODE = _env.choice("NOTIFYOPS_SITE_MODE", "sandbox", ("off", "sandbox", "redirect", "live"))
 NOTIFYOPS_PORT = _env.whole("NOTIFYOPS_PORT", 8000, low=1, high=65535)
-NOTIFYOPS_INSTALLATION = installation.read(NOTIFYOPS_HOME)
 # The part that this process plays in the database: worker, web or owner.
 NOTIFYOPS_ROLE = _env.choice("NOTIFYOPS_ROLE", "web", ("worker", "web", "owner"))
 NOTIFYOPS_ROLES = dsn.role_names(NOTIFYOPS_SITE)

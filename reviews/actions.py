@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
@@ -20,12 +20,20 @@ from notifications.types import registry
 from reviews import rules
 from reviews.models import Note, Review
 from reviews.person import Person
-from reviews.record import Done, Order, done_before, review_fields, snapshot, write_note, write_refusal, write_review
 from reviews.reasons import check_reason
+from reviews.record import Done, Order, done_before, review_fields, snapshot, write_note, write_refusal, write_review
 from reviews.refusals import ChangedMeanwhile, NotAllowedNow, NotPermitted, Refused, UnknownCase, UnreadableForm
 from reviews.words import changed_sentence
 
 log = logging.getLogger(__name__)
+
+
+class Reason(NamedTuple):
+    """Why, as it is stored."""
+
+    code: str
+    text: str
+
 
 _MOVES = {
     "retry": (EntryKind.RETRIED, State.RETRY),
@@ -65,6 +73,8 @@ def _decide(verb: str, intent_id: int, order: Order, person: Person) -> Done:
     intent = _intent(intent_id)
     if verb not in person.verbs:
         raise NotPermitted(_("Your account does not have the permission for this; ask a lead."))
+    if order.token is None or order.seq is None:
+        raise UnreadableForm
     earlier = done_before(verb, intent_id, order, person)
     if earlier:
         return earlier
@@ -78,27 +88,30 @@ def _decide(verb: str, intent_id: int, order: Order, person: Person) -> Done:
         raise forbidden
     if verb == "retry":
         _check_still_wanted(intent, text)
-    return _move(verb, intent, order, person, (code, text))
+    return _move(verb, intent, order, person, Reason(code, text))
 
 
-def _move(verb: str, intent: Intent, order: Order, person: Person, reason: tuple[str, str]) -> Done:
+def _move(verb: str, intent: Intent, order: Order, person: Person, reason: Reason) -> Done:
     kind, to_state = _MOVES[verb]
-    entry = _entry(verb, intent, to_state, order.seq, reason[0])
+    entry = _entry(verb, intent, to_state, reason.code)
     (appended,) = door.append(kind, [entry], actor=person.name)
     if appended.refused:
         # Somebody held the intent's lock while we waited for it: perhaps the twin of this very form.
         earlier = done_before(verb, intent.pk, order, person)
         if earlier:
             return earlier
-        raise _door_refusal(appended.refused, intent, order.seq)
+        raise _door_refusal(appended.refused, intent)
     review = Review(**review_fields(verb, intent, order, person), outcome="done", action_token=order.token)
-    review.reason_code, review.reason = reason
+    review.reason_code, review.reason = reason.code, reason.text
     review.seq_after, review.after = appended.new_seq, snapshot(_intent(intent.pk))
-    return write_review(review)
+    try:
+        return write_review(review)
+    except IntegrityError:  # its token was used for another case in this very moment: the move is rolled back
+        raise UnreadableForm from None
 
 
-def _entry(verb: str, intent: Intent, to_state: State, seq: int, code: str) -> door.Entry:
-    plain: dict[str, Any] = {"id": intent.pk, "to_state": to_state, "seq": seq, "reason_code": code or None}
+def _entry(verb: str, intent: Intent, to_state: State, code: str) -> door.Entry:
+    plain: dict[str, Any] = {"id": intent.pk, "to_state": to_state, "seq": intent.seq, "reason_code": code or None}
     if verb == "retry":
         plain["delay_s"] = settings.NOTIFYOPS_UNDO_S
     elif verb == "reopen":
@@ -149,16 +162,14 @@ def _check_still_wanted(intent: Intent, text: str) -> None:
         ) from None
     if not wanted:
         raise NotAllowedNow(
-            _(
-                "The application says that this is not wanted any more: close it, or say in the text why it must go out."
-            ),
+            _("The application says that this is no longer wanted: close it, or say in the text why it must go out."),
             word="still_wanted",
         )
 
 
-def _door_refusal(word: str, intent: Intent, seq: int) -> Refused:
+def _door_refusal(word: str, intent: Intent) -> Refused:
     if word in ("seq", "move", "not_retried"):
-        return ChangedMeanwhile(changed_sentence(_news(intent, seq)))
+        return ChangedMeanwhile(changed_sentence(_news(intent, intent.seq)))
     if word == "role":
         return NotPermitted(_("This process's database role may not decide; run it as the web role."), word=word)
     if word == "known":
@@ -187,5 +198,5 @@ def _retried_by(intent: Intent, verb: str) -> str | None:
 def _now() -> datetime:
     with connection.cursor() as cursor:
         cursor.execute("SELECT notifyops_private.clock_v1()")
-        (now,) = cursor.fetchone()
+        now: datetime = cursor.fetchone()[0]
     return now

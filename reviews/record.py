@@ -17,10 +17,13 @@ from reviews.refusals import Refused, UnreadableForm
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a form or a command asks for. `seq` is the case's version that the person saw; `token` is used once."""
+    """What a form or a command asks for. `seq` is the case's version that the person saw; `token` is used once.
 
-    token: UUID
-    seq: int
+    None stands for a token or version that could not be read: refused, after the permission was checked.
+    """
+
+    token: UUID | None
+    seq: int | None
     reason_code: str = ""
     reason: str = ""
 
@@ -80,8 +83,7 @@ def review_fields(verb: str, intent: Intent, order: Order, person: Person) -> di
         "action": verb,
         "actor": person.name,
         "user": person.user,
-        # PostgreSQL's integer: a forged version must not break the record of its refusal.
-        "seq_seen": order.seq if 0 <= order.seq < 2**31 else None,
+        "seq_seen": order.seq,
         "before": snapshot(intent),
     }
 

@@ -158,8 +158,6 @@ def changed_sentence(news: Sequence[LogEntry]) -> Sentence:
         "state": STATES[last.to_state].word,
     }
     return (
-        _(
-            "The case changed while you read it. %(what)s, by %(who)s at %(at)s; now: %(state)s. Nothing of yours was done."
-        )
+        _("The case changed while you read it. %(what)s, by %(who)s at %(at)s; now: %(state)s. Nothing was done.")
         % facts
     )

@@ -28,8 +28,9 @@ def pytest_configure(config: pytest.Config) -> None:
     Workers of xdist are children of the controller and inherit its environment.
     """
     if not hasattr(config, "workerinput"):
-        for name in [name for name in os.environ if name.startswith("NOTIFYOPS_") and not name.startswith("NOTIFYOPS_TEST_")]:
-            del os.environ[name]
+        for name in list(os.environ):
+            if name.startswith("NOTIFYOPS_") and not name.startswith("NOTIFYOPS_TEST_"):
+                del os.environ[name]
         admin_url = _run.enter_context(postgres.running_server())
         home = Path(_run.enter_context(tempfile.TemporaryDirectory(prefix="notifyops-test-home-")))
         home.chmod(0o711)

@@ -91,13 +91,13 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
 def _opened(path: str, terminal: Terminal) -> Iterator[TextIO]:
     """Open the file, or keep standard input in one: it is read twice."""
     if path == "-":
-        with tempfile.TemporaryFile() as kept, TextIOWrapper(kept, encoding="utf-8", newline="") as text:
+        with tempfile.TemporaryFile() as kept, TextIOWrapper(kept, encoding="utf-8", newline="") as decoded:
             shutil.copyfileobj(terminal.stdin.buffer, kept)
-            yield text
+            yield decoded
         return
     with ExitStack() as stack:
         try:
-            text = stack.enter_context(Path(path).open(encoding="utf-8", newline=""))
+            text: TextIO = stack.enter_context(Path(path).open(encoding="utf-8", newline=""))
         except OSError as error:
             raise Refused(f"{path} cannot be read: {(error.strerror or str(error)).lower()}.") from None
         if not text.seekable():

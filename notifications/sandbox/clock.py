@@ -49,9 +49,12 @@ class Clock:
 
     def _run_due(self) -> None:
         now_s = self.now_s()
-        while self._due and self._due[0][0] <= now_s:
-            heapq.heappop(self._due)[2]()
-        self._arm()
+        try:
+            while self._due and self._due[0][0] <= now_s:
+                heapq.heappop(self._due)[2]()
+        finally:
+            # One action that fails, for want of disk, must not stop the clock for all others.
+            self._arm()
 
 
 @lru_cache(maxsize=64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ class Journal:
             path.parent.mkdir(parents=True, exist_ok=True)
             # Mails and keys are in it, so it is for its owner alone.
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):
+                raise Misused(f"The journal {path} is not a regular file. Choose another.")
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Misused(
@@ -32,8 +35,8 @@ class Journal:
         except OSError as problem:
             raise Misused(f"The journal {path} cannot be opened: {problem.strerror}.") from None
 
-    def facts(self) -> Iterator[dict[str, Any]]:
-        """Give every fact from the start; a last line that a power cut left unfinished is dropped from the file."""
+    def facts(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Give every fact from the start with its line; a last line that a power cut left unfinished is dropped from the file."""
         if self._path is None or self._file is None:
             return
         whole_bytes = 0
@@ -48,8 +51,12 @@ class Journal:
                 except ValueError:
                     fact = None
                 if not isinstance(fact, dict):
-                    raise Misused(f"Line {number} of the journal {self._path} cannot be read. Move the file away.")
-                yield fact
+                    raise self.damaged(number)
+                yield number, fact
+
+    def damaged(self, line_number: int) -> Misused:
+        """Give the refusal for a line that means nothing."""
+        return Misused(f"Line {line_number} of the journal {self._path} cannot be read. Move the file away.")
 
     def write(self, fact: dict[str, Any]) -> None:
         """Append one fact in one system call, so that a killed sandbox leaves whole lines. Raises OSError."""

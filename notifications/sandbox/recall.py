@@ -6,15 +6,19 @@ from typing import Any
 
 from notifications.sandbox.ledger import Held
 from notifications.sandbox.mailbox import Mail
+from notifications.sandbox.refusals import Refusal
 from notifications.sandbox.webhooks import Endpoint
 from notifications.sandbox.wire import Answer
 from notifications.sandbox.world import World
 
 
 def recalled(world: World) -> None:
-    """Fill a fresh world from its journal."""
-    for fact in world.journal.facts():
-        _RECALL[fact["fact"]](world, fact)
+    """Fill a fresh world from its journal. Raises Misused with the number of a line that means nothing."""
+    for line_number, fact in world.journal.facts():
+        try:
+            _RECALL[fact["fact"]](world, fact)
+        except (LookupError, TypeError, ValueError, AttributeError, Refusal):
+            raise world.journal.damaged(line_number) from None
 
 
 def _recall_accepted(world: World, fact: dict[str, Any]) -> None:

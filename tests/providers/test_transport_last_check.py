@@ -7,11 +7,15 @@ import select
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from weakref import WeakSet
 
 import pytest
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http import StreamWriter
 
 from notifications.providers.base import NotWritten
+from notifications.providers.frozen_body import FrozenBody
 from notifications.states import Outcome, Phase, ResultClass
 from tests.providers.attempts import attempt, resend
 from tests.providers.conftest import Runner
@@ -216,6 +220,38 @@ def test_cancelling_passes_through_and_no_write_follows(run: Runner, turns: int)
             await asyncio.sleep(0.02)
             assert len(calls) == at_the_end
             assert bool(server.stray_bytes) <= bool(calls)
+
+    run(play())
+
+
+class OpenTransport(asyncio.Transport):
+    """A connection with nothing wrong with it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[object] = []
+
+    def is_closing(self) -> bool:
+        return False
+
+    def write(self, data: object) -> None:
+        self.written.append(data)
+
+
+@pytest.mark.parametrize("revoked", [False, True])
+def test_a_revoked_body_is_not_written_even_to_a_healthy_connection(run: Runner, *, revoked: bool) -> None:
+    """The writer is a task of its own: it can come to its turn after the call was judged."""
+
+    async def play() -> None:
+        loop, transport = asyncio.get_running_loop(), OpenTransport()
+        protocol = ResponseHandler(loop)
+        protocol.connection_made(transport)
+        body = FrozenBody(attempt(), WeakSet())
+        body.revoked = revoked
+        with pytest.raises(NotWritten) if revoked else nullcontext():
+            await body.write(StreamWriter(protocol, loop))
+        assert body.handed is not revoked
+        assert transport.written == ([] if revoked else [attempt().body])
 
     run(play())
 

@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.sandbox.callers import eventually
+from standardwebhooks import Webhook
+
+from notifications.sandbox.app import RunningSandbox
+from tests.sandbox.callers import call, eventually
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +85,19 @@ def running_receiver() -> Iterator[Receiver]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+EVERYTHING = ["email.sent", "email.delivered", "email.bounced", "email.complained"]
+
+
+def register(sandbox: RunningSandbox, receiver: Receiver, events: list[str] | None = None) -> tuple[str, str]:
+    """Register the receiver; give the webhook's id and its secret."""
+    body = {"endpoint": receiver.url, "events": EVERYTHING if events is None else events}
+    made = call(sandbox, "POST", "/webhooks", body).json
+    return made["id"], made["signing_secret"]
+
+
+def verified(got: Got, secret: str) -> Any:
+    """Let the standardwebhooks package verify what came under Svix's header names."""
+    headers = {name.replace("svix-", "webhook-"): value for name, value in got.headers.items()}
+    return Webhook(secret).verify(got.body.decode(), headers)

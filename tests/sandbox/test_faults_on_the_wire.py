@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import socket
 import time
 import zlib
 from typing import Any
@@ -18,14 +19,14 @@ KEY = "report-ready/demo-001"
 
 # What a client of one broken answer sees: how the connection ends, and what the bytes begin with.
 ENDINGS: dict[str, tuple[dict[str, Any], str, bytes]] = {
-    "hang": ({"seconds": 0.2}, "fin", b""),
+    "hang": ({"seconds": 0.1}, "fin", b""),
     "close": ({}, "fin", b""),
     "rst": ({}, "rst", b""),
     "truncate": ({}, "fin", b"HTTP/1.1 200 OK\r\n"),
     "partial_headers": ({}, "fin", b"HTTP/1.1 200 OK\r\n"),
     "garbage": ({}, "fin", b"\x00\xff"),
     "raw": ({"bytes_b64": base64.b64encode(b"HTTP/1.1 200 OK\r\nContent-Le").decode()}, "fin", b"HTTP/1.1 200 OK"),
-    "drip": ({"bytes_per_s": 2_000}, "silence", b"HTTP/1.1 200 OK\r\n"),
+    "drip": ({"bytes_per_s": 5_000}, "silence", b"HTTP/1.1 200 OK\r\n"),
     "status": ({"status": 500}, "silence", b"HTTP/1.1 500 "),
     "html": ({"status": 200}, "silence", b"HTTP/1.1 200 OK\r\nContent-Type: text/html"),
     "bad_json": ({}, "silence", b"HTTP/1.1 200 OK\r\n"),
@@ -33,7 +34,7 @@ ENDINGS: dict[str, tuple[dict[str, Any], str, bytes]] = {
     "redirect": ({"location": "/login"}, "silence", b"HTTP/1.1 302 Found\r\nLocation: /login\r\n"),
     "gzip_cut": ({}, "silence", b"HTTP/1.1 200 OK\r\n"),
     "informational": ({}, "silence", b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n"),
-    "delay": ({"seconds": 0.2}, "silence", b"HTTP/1.1 200 OK\r\n"),
+    "delay": ({"seconds": 0.1}, "silence", b"HTTP/1.1 200 OK\r\n"),
 }
 
 
@@ -45,13 +46,13 @@ def test_the_table_of_this_file_has_every_kind() -> None:
 def test_after_acceptance_the_message_is_out_whatever_the_client_sees(sandbox: RunningSandbox, kind: str) -> None:
     options, ending, beginning = ENDINGS[kind]
     sandbox.fault(stage="after_accept", kind=kind, **options)
-    came, ended = talk(sandbox, request_bytes(sandbox, KEY), for_s=0.6)
+    came, ended = talk(sandbox, request_bytes(sandbox, KEY), for_s=0.3)
     assert ended == ending
     assert came.startswith(beginning) if beginning else came == b""
     assert sandbox.ledger(KEY).accepted == 1
-    retried, _ = talk(sandbox, request_bytes(sandbox, KEY), for_s=0.3)
+    retried = send(sandbox, KEY)
     row = sandbox.ledger(KEY)
-    assert row.ids[0].encode() in retried
+    assert retried.json == {"id": row.ids[0]}
     assert (row.accepted, row.http_requests, row.replays) == (1, 2, 1)
 
 
@@ -62,19 +63,18 @@ def test_before_acceptance_nothing_is_out_and_a_retry_is_the_first(
 ) -> None:
     options, ending, _ = ENDINGS[kind]
     sandbox.fault(stage=stage, kind=kind, **options)
-    assert talk(sandbox, request_bytes(sandbox, KEY), for_s=0.6)[1] == ending
+    assert talk(sandbox, request_bytes(sandbox, KEY), for_s=0.3)[1] == ending
     assert sandbox.ledger(KEY).accepted == 0
-    assert send(sandbox, KEY).status in (200, 409)
-    talk(sandbox, request_bytes(sandbox, "other"), for_s=0.1)
-    assert sandbox.ledger("other").accepted == 1
+    assert send(sandbox, KEY).status == 200
+    assert sandbox.ledger(KEY).replays == 0
 
 
 @pytest.mark.parametrize("stage", ["before_accept", "during", "after_accept"])
 def test_a_delay_only_delays(sandbox: RunningSandbox, stage: str) -> None:
-    sandbox.fault(stage=stage, kind="delay", seconds=0.4)
+    sandbox.fault(stage=stage, kind="delay", seconds=0.2)
     began = time.monotonic()
     assert send(sandbox, KEY).status == 200
-    assert time.monotonic() - began >= 0.4
+    assert time.monotonic() - began >= 0.2
 
 
 def test_a_truncated_answer_promises_60_bytes_and_gives_10(sandbox: RunningSandbox) -> None:
@@ -162,8 +162,6 @@ def test_a_client_that_leaves_does_not_stop_the_acceptance(sandbox: RunningSandb
 
 
 def test_a_client_that_closes_its_half_still_gets_its_answer(sandbox: RunningSandbox) -> None:
-    import socket
-
     sandbox.fault(stage="during", kind="delay", seconds=0.2)
     with socket.create_connection(("127.0.0.1", sandbox.port), timeout=5) as connection:
         connection.sendall(request_bytes(sandbox, KEY))

@@ -36,7 +36,7 @@ def _sql(statement: str) -> str:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("notifications", "0008_schedules")]
+    dependencies = [("notifications", "0009_doctor")]
     operations = [
         migrations.RunSQL(
             _sql("CREATE INDEX {name} ON notifyops_private.{place};"),

@@ -1,0 +1,2 @@
+DROP FUNCTION notifyops_private.doctor_v1();
+DROP FUNCTION notifyops_private.doctor_v1(bigint[]);

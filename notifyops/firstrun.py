@@ -1,0 +1,125 @@
+"""What a fresh installation needs besides processes: tables, people, grants, a webhook and a first story."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+import psycopg
+
+from notifyops import children, keep
+from notifyops.env import BadValue
+from notifyops.installation import Person
+from notifyops.terminal import say
+
+ROLES: Final = {"olga": "operator", "lena": "lead", "vera": "viewer"}
+# What `make up` lets the writer role enqueue in: the default workspace and the one of the documents' examples.
+WORKSPACES: Final = ("", "acme")
+GRANT: Final = """
+    INSERT INTO notifyops_private.notifications_workspacegrant (role, workspace) VALUES (%s, %s) ON CONFLICT DO NOTHING
+"""
+
+
+def run(argv: tuple[str, ...], *, base: Path, env: Mapping[str, str], stdin: str = "") -> str:
+    """Run a short-lived Python program of ours to its end and give what it printed; its failure is a sentence."""
+    done = subprocess.run(
+        [sys.executable, *argv],
+        cwd=base,
+        env=dict(env),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=children.die_with(os.getpid()),  # noqa: PLW1509 - we have one thread
+        start_new_session=True,
+    )
+    if done.returncode:
+        words = [line for line in done.stderr.splitlines() if line.strip()]
+        raise BadValue(f"`{' '.join(argv)}` failed: {words[-1] if words else f'exit code {done.returncode}'}")
+    return done.stdout
+
+
+def people(home: Path, *, base: Path, env: Mapping[str, str]) -> tuple[Person, ...]:
+    """Give the demo people; the first time, make them and keep their passwords in the home."""
+    kept = home / "people.json"
+    if kept.exists():
+        return tuple(Person(**person) for person in json.loads(kept.read_text(encoding="utf-8")))
+    wanted = [Person(username=name, password=secrets.token_urlsafe(9), role=role) for name, role in ROLES.items()]
+    asked = json.dumps([asdict(person) for person in wanted])
+    made = json.loads(run(("-m", "notifyops.people"), base=base, env=env, stdin=asked))
+    found = tuple(person for person in wanted if person.username in made)
+    keep.write(kept, json.dumps([asdict(person) for person in found], indent=2))
+    for person in found:
+        say(f"  {person.role}: {person.username} / {person.password}")
+    return found
+
+
+def grant_workspaces(owner_url: str, writer: str) -> None:
+    """Let the writer role enqueue in the default workspace and in `acme`."""
+    with psycopg.connect(owner_url, autocommit=True) as owner:
+        for workspace in WORKSPACES:
+            owner.execute(GRANT, [writer, workspace])
+
+
+def webhook_secret(home: Path, *, sandbox_url: str, web_url: str, key: str) -> str:
+    """Register the console's address with the sandbox unless it is; give the signing secret, or "" and a sentence."""
+    kept, address = home / "sandbox-webhook-secret", f"{web_url}/api/v1/providers/resend/events"
+    try:
+        listed = _ask(f"{sandbox_url}/webhooks", key)["data"]
+        if kept.exists() and any(hook.get("endpoint") == address for hook in listed):
+            return kept.read_text(encoding="utf-8").strip()
+        body = {"endpoint": address, "events": ["email.sent", *EVENTS]}
+        secret = str(_ask(f"{sandbox_url}/webhooks", key, body)["signing_secret"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        detail = error.read().decode("utf-8", "replace") if isinstance(error, urllib.error.HTTPError) else str(error)
+        say(f"  The sandbox did not take the webhook, so no receipts will come: {detail}")
+        return ""
+    keep.write(kept, secret)
+    return secret
+
+
+# Source: resend.com/docs/webhooks/emails: the events about one e-mail.
+EVENTS: Final = (
+    "email.delivered",
+    "email.delivery_delayed",
+    "email.bounced",
+    "email.complained",
+    "email.failed",
+    "email.suppressed",
+)
+
+
+def _ask(url: str, key: str, body: object = None) -> dict[str, list[dict[str, str]]]:
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    request = urllib.request.Request(url, data=data, headers=headers)  # noqa: S310 - our own sandbox
+    # Never through a proxy: the sandbox is on loopback.
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=5) as answer:
+        found: dict[str, list[dict[str, str]]] = json.load(answer)
+    return found
+
+
+def play(home: Path, *, base: Path, env: Mapping[str, str]) -> None:
+    """On the first run, play the story and fill the first screen; an interrupted first run plays again."""
+    done = home / "first-run-done"
+    if done.exists():
+        return
+    for argv in (("manage.py", "notify", "demo"), ("manage.py", "seed_demo")):
+        try:
+            printed = run(argv, base=base, env=env)
+        except BadValue as bad:
+            # The installation is whole without its demo: say so and go on.
+            say(f"  {bad}")
+            return
+        for line in printed.splitlines():
+            say(f"  {line}")
+    keep.write(done, "yes")

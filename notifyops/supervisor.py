@@ -1,0 +1,143 @@
+"""Run the whole installation in the foreground: `python -m notifyops.supervisor`, which `make up` becomes.
+
+One process starts PostgreSQL, the sandbox, the console and the cluster, restarts what dies, and ends all of them,
+the database last. Linux only: children die with us by the kernel's help.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import signal
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import IO, Final
+
+from notifyops import children, firstrun, hosting, installation, keep, plan, postmaster
+from notifyops.env import BadValue
+from notifyops.terminal import say, step
+from notifyops.watchdog import Watchdog
+
+ENDINGS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+ANSWER_WITHIN_S: Final = 60.0
+LOOK_EVERY_S: Final = 0.1
+SWEEP_EVERY: Final = 10  # looks
+
+
+class Ended(BaseException):
+    """We were told to end; not an Exception, so that no handler in between takes it for a fault."""
+
+
+def main() -> int:
+    """Run until told to end; give the exit code. A bad setting or a missing thing is one sentence on stderr."""
+    if sys.platform != "linux":
+        print("`make up` needs Linux: run the parts by hand elsewhere (see docs/operate.md).", file=sys.stderr)
+        return 1
+    for sign in ENDINGS:
+        signal.signal(sign, _end)
+    try:
+        from notifyops import settings
+
+        with _only_one(keep.folder(settings.NOTIFYOPS_HOME)), contextlib.ExitStack() as cleanup:
+            _run(plan.read(), cleanup)
+    except Ended:
+        return 0
+    except BadValue as bad:
+        print(str(bad), file=sys.stderr)
+        return 1
+    return 0
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    # Once is enough: a second Ctrl-C must not cut the tidy end short.
+    for sign in ENDINGS:
+        signal.signal(sign, signal.SIG_IGN)
+    raise Ended
+
+
+@contextlib.contextmanager
+def _only_one(home: Path) -> Iterator[None]:
+    """Hold the home's lock; the kernel lets it go with us, however we end."""
+    with (home / "lock").open("a+", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.seek(0)
+            raise BadValue(
+                f"An installation runs in {home} already (process {lock.read().strip() or 'unknown'}): "
+                f"end that one first, or set NOTIFYOPS_HOME to another directory."
+            ) from None
+        _note_holder(lock)
+        # Children inherit no descriptor, so the lock is ours alone.
+        yield
+
+
+def _note_holder(lock: IO[str]) -> None:
+    lock.truncate(0)
+    lock.write(str(os.getpid()))
+    lock.flush()
+
+
+def _run(ours: plan.Plan, cleanup: contextlib.ExitStack) -> None:
+    children.adopt_orphans()
+    if not hosting.is_free(ours.port):
+        raise BadValue(f"Port {ours.port} is in use: end the program that listens there, or set NOTIFYOPS_PORT.")
+    say(f"notifyops starts in {ours.home}")
+    ours.logs.mkdir(mode=0o700, exist_ok=True)
+    database = _database(ours, cleanup)
+    installation.write_settings(ours.home, ours.shared_settings())
+    cleanup.callback(installation.remove, ours.home)
+    found = ours.installation(database.urls)
+    installation.write(found)
+    with step("tables"):
+        firstrun.run(("manage.py", "migrate", "-v0"), base=plan.BASE, env=ours.env())
+    people = firstrun.people(ours.home, base=plan.BASE, env=ours.env())
+    firstrun.grant_workspaces(database.urls["owner"], ours.roles["writer"])
+    others = _start_others(ours, cleanup)
+    everyone = [*others, *([database.child] if database.child else [])]
+    pids = {child.command.name: child.pid for child in everyone} | {"supervisor": os.getpid()}
+    installation.write(ours.installation(database.urls, people=people, pids=pids))
+    firstrun.play(ours.home, base=plan.BASE, env=ours.env())
+    who = next((f"operator: {one.username} / {one.password}" for one in people if one.role == "operator"), "")
+    say(f"READY {ours.web_url}/reviews/ ({who or 'log in with the account that you know'})")
+    _keep(everyone, Watchdog(others[-1], database.urls["worker"]))
+
+
+def _database(ours: plan.Plan, cleanup: contextlib.ExitStack) -> plan.Database:
+    if ours.database_url:
+        with step("roles on your PostgreSQL"):
+            urls = hosting.use_server(
+                ours.home, site=ours.site, url=ours.database_url, owner_url=ours.owner_database_url
+            )
+        return plan.Database(urls)
+    with step("PostgreSQL"):
+        child, server, urls = hosting.start_embedded(ours.home, site=ours.site, log=ours.logs / "postgres.log")
+    cleanup.callback(postmaster.remove_sockets, server.sockets)
+    cleanup.callback(_stop, [child])
+    return plan.Database(urls, child)
+
+
+def _start_others(ours: plan.Plan, cleanup: contextlib.ExitStack) -> list[children.Child]:
+    """Start sandbox, web and cluster, in the order in which they need each other; the cluster stands last."""
+    sandbox, web, cluster = children.Child(ours.sandbox()), children.Child(ours.web()), children.Child(ours.cluster())
+    others = [sandbox, web, cluster]
+    cleanup.callback(_stop, others)
+    with step("sandbox"):
+        sandbox.start()
+        _await_answer(sandbox, f"{ours.sandbox_url}/__sandbox__/")
+    secret = firstrun.webhook_secret(
+        ours.home, sandbox_url=ours.sandbox_url, web_url=ours.web_url, key=ours.sandbox_full_key
+    )
+    with step("console and cluster"):
+        web.command = cluster_command = ours.web(webhook_secret=secret)
+        web.start()
+        cluster.start()
+        _await_answer(web, f"{ours.web_url}/readyz")
+    del cluster_command
+    return others

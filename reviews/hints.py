@@ -1,0 +1,124 @@
+"""Sentences for the operator: what is known about a case, what its error code means, what cures it."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from notifications.models import Intent
+from notifications.policy.codes import OWN_CODES
+from notifications.policy.windows import Protection, protection
+from notifications.states import DeliveryStatus, Known, State
+from reviews.refusals import Sentence
+
+_t = gettext_lazy
+_PROVIDER_CODE: Final = re.compile(r"(?P<provider>[a-z0-9_]+)\.(?P<status>\d{3})\.(?P<name>[a-z0-9_]+)")
+# What a provider's status says, whoever the provider is.
+_BY_STATUS: Final[tuple[tuple[range, Sentence], ...]] = (
+    (range(400, 401), _t("The provider says that the request is malformed; nothing was accepted.")),
+    (range(401, 404), _t("The provider refused our key or our sender; nothing was accepted.")),
+    (range(409, 410), _t("The provider has seen this key before.")),
+    (range(422, 423), _t("The provider says that a field of the request is wrong; nothing was accepted.")),
+    (range(429, 430), _t("The provider takes no more for now; nothing was accepted.")),
+    (range(404, 500), _t("The provider refused the request; nothing was accepted.")),
+    (range(500, 600), _t("The provider failed; it may have accepted the message before.")),
+)
+_SENTENCES: Final[dict[str, Sentence]] = {
+    Known.NOT_SENT: _t("Nothing left this machine: a retry is the first message that can arrive."),
+    Known.CONFLICT: _t("An earlier request with this key was accepted, with other content: something did go out."),
+    Known.BOUNCED: _t("The provider accepted it, and the receiving server refused it for good."),
+    Known.SOFT_BOUNCED: _t("The receiving server refused it for now, and the provider has given up."),
+    Known.COMPLAINED: _t("It arrived, and the recipient reported it as unwanted."),
+    Known.SUPPRESSED: _t("The provider did not deliver it: the address is on its suppression list."),
+    Known.INVALID: _t("The provider refused the request: nothing was accepted, and a retry is prepared anew."),
+    Known.ACCEPTED: _t("The provider accepted it, and no receipt has confirmed that it arrived."),
+    Known.AWAITING_APPROVAL: _t("Nothing was tried yet: somebody must approve it first."),
+}
+_BY_STATE: Final[dict[str, Sentence]] = {
+    State.PENDING: _t("Queued: a worker takes it when it is due."),
+    State.SENDING: _t("A worker is calling the provider now."),
+    State.RETRY: _t("The last attempt failed; the next one is queued by the type's ladder."),
+    State.ACCEPTED: _t("The provider accepted the message. That does not mean that it arrived."),
+    State.CLOSED: _t("Closed by a person; nothing more is tried."),
+    State.CANCELLED: _t("Cancelled before the provider accepted anything; nothing more is tried."),
+}
+
+
+def sentence(intent: Intent, now: datetime) -> str:
+    """Give the one sentence that the case's title bears."""
+    if intent.state == State.NEEDS_REVIEW:
+        return _review_sentence(intent, now)
+    if intent.state == State.RETRY and intent.manual:
+        return _("A person ordered one more attempt; it is queued.")
+    if intent.state == State.ACCEPTED and intent.delivery_status == DeliveryStatus.DELIVERED:
+        return _("The receiving server took the message. That does not mean that it was read.")
+    return str(_BY_STATE[intent.state])
+
+
+def _review_sentence(intent: Intent, now: datetime) -> str:
+    if intent.known != Known.UNKNOWN:
+        return str(_SENTENCES.get(intent.known or "", _("A person must decide.")))
+    opening = ngettext(
+        "Outcome unknown. The provider may have accepted the attempt.",
+        "Outcome unknown. The provider may have accepted one of %(count)d attempts.",
+        intent.attempt_count,
+    ) % {"count": intent.attempt_count}
+    if protection(intent.safe_until, now) is Protection.OPEN and intent.safe_until is not None:
+        until = {"until": f"{intent.safe_until:%Y-%m-%d %H:%M} UTC", "left": span(intent.safe_until - now)}
+        return opening + " " + _("The same key protects you until %(until)s (%(left)s left).") % until
+    return opening + " " + _("No key protects a repeat any more: a retry could be a second message.")
+
+
+def meaning(code: str | None) -> str:
+    """Give the sentence for an error code."""
+    if not code:
+        return ""
+    if code in OWN_CODES:
+        return _(OWN_CODES[code])
+    found = _PROVIDER_CODE.fullmatch(code)
+    if found:
+        status = int(found["status"])
+        return next((str(text) for statuses, text in _BY_STATUS if status in statuses), "")
+    return ""
+
+
+def label(code: str | None) -> str:
+    """Give the code's short name: `resend.422.validation_error` is “422 validation error”."""
+    if not code:
+        return ""
+    found = _PROVIDER_CODE.fullmatch(code)
+    if found:
+        return f"{found['status']} {found['name'].replace('_', ' ')}"
+    return code.replace("_", " ").replace(".", ": ")
+
+
+def risk(intent: Intent, now: datetime) -> str:
+    """Say what a retry can cost: cause and number. Empty where it is not open to the operator."""
+    if intent.first_ambiguous_at is None:
+        return _("Risk: none. Nothing that could arrive has left; one attempt is made.")
+    if protection(intent.safe_until, now) is Protection.OPEN:
+        return _("Risk: low. The same key and bytes go out again; the provider answers as it did before.")
+    return ""
+
+
+def span(length: timedelta) -> str:
+    """Give a span in its largest unit, rounded down."""
+    seconds = int(abs(length.total_seconds()))
+    for size, one in ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second")):
+        if seconds >= size:
+            return _unit(one, seconds // size)
+    return _("less than a second")
+
+
+def _unit(unit: str, count: int) -> str:
+    forms = {
+        "day": ngettext("%(n)d day", "%(n)d days", count),
+        "hour": ngettext("%(n)d hour", "%(n)d hours", count),
+        "minute": ngettext("%(n)d minute", "%(n)d minutes", count),
+        "second": ngettext("%(n)d second", "%(n)d seconds", count),
+    }
+    return forms[unit] % {"n": count}

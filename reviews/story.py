@@ -1,0 +1,152 @@
+"""The case page's story, from the log alone: attempts, human actions, and every entry in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from notifications.models import LogEntry
+from notifications.states import EntryKind, Outcome
+from reviews.models import Note, Review
+from reviews.refusals import Sentence
+from reviews.words import ENTRIES, OUTCOMES, PHASES, REASONS, STATES, VERBS, Badge, person_name
+
+# A case with more entries than this shows its newest; the page says how many are left out.
+MAX_ENTRIES: Final = 300
+_ENDS: Final = (EntryKind.RESULT, EntryKind.LEASE_LOST)
+# The picture's measures, in units of its own view box.
+_STEP: Final = 72
+_MARGIN: Final = 36
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One call to the provider: its claim, and what became of it (`outcome` None while it runs)."""
+
+    number: int
+    is_manual: bool
+    generation: int
+    worker: str
+    started_at: datetime
+    ended_at: datetime | None
+    outcome: Badge | None
+    phase: Sentence
+    code: str
+    http_status: int | None
+    duration_ms: int | None
+    provider_message_id: str
+    late: Badge | None
+    x: int
+
+    @property
+    def key(self) -> str:
+        """Give the generation's mark, as it stands in the provider's key."""
+        return f"~g{self.generation}" if self.generation > 1 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Something a person did, or was refused."""
+
+    at: datetime
+    who: str
+    what: Sentence
+    was_refused: bool
+    reason: Sentence
+    text: str
+    before: Sentence
+    after: Sentence
+
+
+def attempts(log: Sequence[LogEntry]) -> list[Attempt]:
+    """Give the attempts in order, numbered on over automatic and manual ones."""
+    ends = {entry.attempt: entry for entry in log if entry.kind in _ENDS}
+    lates = {entry.attempt: entry for entry in log if entry.kind == EntryKind.LATE}
+    claims = [entry for entry in log if entry.kind == EntryKind.CLAIMED]
+    return [_attempt(claim, ends.get(claim.attempt), lates.get(claim.attempt), n) for n, claim in enumerate(claims)]
+
+
+def _attempt(claim: LogEntry, end: LogEntry | None, late: LogEntry | None, place: int) -> Attempt:
+    outcome = None
+    if end is not None:
+        outcome = OUTCOMES.get(end.outcome or Outcome.UNKNOWN)
+    return Attempt(
+        number=claim.attempt,
+        is_manual=claim.trigger == "manual",
+        generation=claim.generation,
+        worker=claim.worker or "",
+        started_at=claim.at,
+        ended_at=end.at if end else None,
+        outcome=outcome,
+        phase=PHASES.get(end.phase or "", "") if end else "",
+        code=(end.code or ("worker_lost" if end.kind == EntryKind.LEASE_LOST else "")) if end else "",
+        http_status=end.http_status if end else None,
+        duration_ms=end.duration_ms if end else None,
+        provider_message_id=(end.provider_message_id or "") if end else "",
+        late=OUTCOMES.get(late.outcome or "") if late else None,
+        x=_MARGIN + place * _STEP,
+    )
+
+
+def picture_width(found: Sequence[Attempt]) -> int:
+    """Give the width of the picture of the attempts."""
+    return 2 * _MARGIN + max(len(found) - 1, 0) * _STEP
+
+
+def deeds(reviews: Sequence[Review], notes: Sequence[Note]) -> list[Deed]:
+    """Give what people did about this case, in order, refused tries included."""
+    found = [_of_review(review) for review in reviews] + [_of_note(note) for note in notes]
+    return sorted(found, key=lambda deed: deed.at)
+
+
+def _of_review(review: Review) -> Deed:
+    return Deed(
+        at=review.at,
+        who=person_name(review.actor),
+        what=VERBS[review.action],
+        was_refused=review.outcome == "refused",
+        reason=REASONS.get(review.reason_code, review.reason_code),
+        text=review.reason,
+        before=_state(review.before),
+        after=_state(review.after),
+    )
+
+
+def _of_note(note: Note) -> Deed:
+    return Deed(note.at, person_name(note.actor), VERBS["note"], False, "", note.text, "", "")
+
+
+def _state(snapshot: dict[str, str] | None) -> Sentence:
+    badge = STATES.get((snapshot or {}).get("state", ""))
+    return badge.word if badge else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One log entry in words."""
+
+    seq: int
+    at: datetime
+    what: Sentence
+    who: str
+    code: str
+    reason: Sentence
+    moved_to: Sentence
+
+
+def lines(log: Sequence[LogEntry]) -> list[Line]:
+    """Give every entry in words. Its free detail stays in the log: only catalogued columns are shown."""
+    return [
+        Line(
+            seq=entry.seq,
+            at=entry.at,
+            what=ENTRIES.get(entry.kind, entry.kind),
+            who=person_name(entry.actor) or entry.worker or "",
+            code=entry.code or "",
+            reason=REASONS.get(entry.reason_code or "", entry.reason_code or ""),
+            moved_to=STATES[entry.to_state].word if entry.from_state != entry.to_state else "",
+        )
+        for entry in log[-MAX_ENTRIES:]
+    ]

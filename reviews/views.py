@@ -1,0 +1,77 @@
+"""The console's pages and its verbs. Each view: permission → fetch → action → page or fragment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.http import require_POST, require_safe
+
+from reviews import actions, case, listing
+from reviews.access import console_page, login_needed
+from reviews.forms import Typed, read_order
+from reviews.person import from_user
+from reviews.refusals import Refused, UnknownCase
+from reviews.replies import back_to, fragment_or_page, queue_url, remember_queue, wants_fragment
+from reviews.standing import Standing
+
+
+@require_safe
+@login_needed
+@console_page
+def queue(request: HttpRequest, standing: Standing) -> HttpResponse:
+    """Show the queue: what needs review, by what stops being safe first."""
+    response = fragment_or_page(request, "queue", listing.read(request.GET, standing))
+    return remember_queue(request, response)
+
+
+@require_safe
+@login_needed
+@console_page
+def show(request: HttpRequest, standing: Standing, intent_id: int) -> HttpResponse:
+    """Show one case, whatever its state."""
+    return _case_page(request, standing, intent_id)
+
+
+@require_POST
+@login_needed
+def decide(request: HttpRequest, intent_id: int, verb: str) -> HttpResponse:
+    """Carry out one verb: 303 back to the page, or the case anew for htmx. A refusal keeps what was typed.
+
+    The action itself checks the permission, and records who was refused.
+    """
+    try:
+        done = actions.perform(verb, intent_id, read_order(request.POST), from_user(request.user))
+    except UnknownCase as unknown:
+        raise Http404 from unknown
+    except Refused as refused:
+        typed = Typed(verb, request.POST.get("reason_code", ""), request.POST.get("reason", ""))
+        return _after(request, intent_id, Told(refused=refused, typed=typed))
+    if done.repeated or wants_fragment(request):
+        return _after(request, intent_id, Told(case.done_notice(done)))
+    return back_to(request, intent_id, case.done_notice(done))
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a decision's answer says above the case: that it was done, or why not."""
+
+    notice: str = ""
+    refused: Refused | None = None
+    typed: Typed | None = None
+
+
+@console_page
+def _after(request: HttpRequest, standing: Standing, intent_id: int, told: Told) -> HttpResponse:
+    """Show the case as it is now, after a decision or its refusal."""
+    return _case_page(request, standing, intent_id, told)
+
+
+def _case_page(request: HttpRequest, standing: Standing, intent_id: int, told: Told | None = None) -> HttpResponse:
+    told = told or Told()
+    try:
+        found = case.read(intent_id, from_user(request.user), standing, told.typed)
+    except UnknownCase as unknown:
+        raise Http404 from unknown
+    found |= {"notice": told.notice, "refused": told.refused, "queue_url": queue_url(request)}
+    return fragment_or_page(request, "case", found, status=told.refused.status if told.refused else 200)
