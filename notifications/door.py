@@ -135,7 +135,12 @@ def _dumped(field: str, column: list[Any]) -> list[Any]:
 
 
 def append(
-    kind: EntryKind, entries: Iterable[Entry], *, actor: str | None = None, worker: str | None = None, using: str = "default"
+    kind: EntryKind,
+    entries: Iterable[Entry],
+    *,
+    actor: str | None = None,
+    worker: str | None = None,
+    using: str = "default",
 ) -> list[Appended]:
     """Append through Django's connection; the caller has opened the transaction. Order is not kept."""
     listed = list(entries)
@@ -163,8 +168,8 @@ class Picked:
     """One due intent, locked until the transaction ends. Times are seconds from the database's now.
 
     `state` is `sending` where another worker's lease ran out. `window_left_s` is None while no attempt is ambiguous.
-    `recipient` and `data` are given only where the generation has no `body` yet; or a person ordered the attempt; `erased` says that they
-    are gone. `probe`: the one attempt that tells whether an open circuit may close.
+    `recipient` and `data` are given only where the generation has no `body` yet or a person ordered the
+    attempt; `erased` says that they are gone. `probe`: the one attempt that tells whether an open circuit may close.
     """
 
     id: int
@@ -205,7 +210,7 @@ PICKED_COLUMNS = tuple(field.name for field in fields(Picked))
 async def pick(
     connection: AsyncConnection[Any], room: int, accounts: Sequence[int], full_lanes: Sequence[int] = ()
 ) -> list[Picked]:
-    """Lock up to `room` due intents of these accounts, fairly by lane; `full_lanes` (account × 64 + lane) are left out."""
+    """Lock up to `room` due intents of these accounts, fairly by lane, but for `full_lanes` (account × 64 + lane)."""
     async with connection.cursor(row_factory=class_row(Picked), binary=True) as cursor:
         await cursor.execute(
             "SELECT * FROM notifyops_private.pick_v1(%s::integer, %s::bigint[], %s::bigint[])",

@@ -10,11 +10,14 @@ import contextlib
 import logging
 import os
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Any
 
 import psycopg
 from django.conf import settings
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, InterfaceError, connections
+from django.db.models import Q
+from django.utils import timezone
 from django_q.models import OrmQ
 from django_q.tasks import async_task
 
@@ -26,6 +29,9 @@ from notifications.delivery.loop import Loop
 logger = logging.getLogger(__name__)
 
 PEERS_EVERY_S = 3.0
+# A fetched task starts within this time, or its worker is gone or all are busy; queueing it twice does no harm.
+FETCHED_S = 10.0
+JUST_FETCHED = timedelta(seconds=10)
 
 
 def deliver(number: int) -> str:
@@ -76,7 +82,12 @@ async def _deliver(number: int, orphaned: Callable[[], bool]) -> str:
                 await asyncio.to_thread(chain, "notifications.tasks.deliver", number)
 
         loop = Loop(
-            dsn=dsn, shop=shop, slot=slot, beat=beat, stopping=stopping, budget_s=settings.NOTIFYOPS_LOOP_BUDGET_S,
+            dsn=dsn,
+            shop=shop,
+            slot=slot,
+            beat=beat,
+            stopping=stopping,
+            budget_s=settings.NOTIFYOPS_LOOP_BUDGET_S,
             hand_over=hand_over,
         )
         logger.info("loop starts", extra={"action": "loop_starts", "worker": beat.worker, "slot": number})
@@ -99,7 +110,7 @@ def chain(name: str, *arguments: int) -> None:
     """Queue a successor. Where the queue cannot be written, peers and the schedule do it later."""
     try:
         async_task(name, *arguments, group="notifyops")
-    except DatabaseError as error:
+    except (DatabaseError, InterfaceError) as error:
         logger.warning("successor not queued: %s", type(error).__name__, extra={"action": "chain_failed"})
     finally:
         connections.close_all()
@@ -110,8 +121,8 @@ async def _watch_peers(orphaned: Callable[[], bool]) -> None:
         await asyncio.sleep(PEERS_EVERY_S)
         try:
             await asyncio.to_thread(watch)
-        except psycopg.OperationalError:
-            continue
+        except (psycopg.Error, DatabaseError, InterfaceError):
+            continue  # the next look, a few seconds on, finds the database back
 
 
 def watch() -> str:
@@ -122,9 +133,24 @@ def watch() -> str:
         wanted.append(("notifications.tasks.tend", ()))
     if not wanted:
         return "nothing missing"
-    queued = {(task.task["func"], tuple(task.task["args"])) for task in OrmQ.objects.all()[:200]}
+    try:
+        queued = _queued()
+    finally:
+        connections.close_all()
     missing = [one for one in wanted if one not in queued]
     for name, arguments in missing:
         chain(name, *arguments)
-    connections.close_all()
     return f"queued {len(missing)}"
+
+
+def _queued() -> set[tuple[str, tuple[int, ...]]]:
+    """Give the tasks that some worker will start, or has just fetched.
+
+    A fetched task stays in the table until it ends, also where its worker died with it: after a moment it counts no
+    more, or its slot would stay empty for the minutes until the queue gives it out again. One too many ends at once.
+    """
+    now = timezone.now()
+    retry = timedelta(seconds=settings.Q_CLUSTER["retry"])
+    waiting = OrmQ.objects.filter(Q(lock__lte=now) | Q(lock__gt=now + retry - JUST_FETCHED))
+    # A task signed with an older secret key cannot be read, and will be dropped by the queue.
+    return {(task.task.get("func", ""), tuple(task.task.get("args", ()))) for task in waiting[:200]}

@@ -233,7 +233,10 @@ def _moves() -> tuple[Move, ...]:
         (kind.RESUMED, {state.NEEDS_REVIEW}, {who.PERSON}),
     ]
     moves += [
-        Move(entry, here, here, by) for entry, heres, writers in facts for here in sorted(heres) for by in sorted(writers)
+        Move(entry, here, here, by)
+        for entry, heres, writers in facts
+        for here in sorted(heres)
+        for by in sorted(writers)
     ]
     return tuple(moves)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -26,10 +27,11 @@ JSON_TYPES: Mapping[Any, str] = {
 class NotificationType:
     """One kind of notification.
 
-    `template` is a folder of subject.txt, body.txt and, if wanted, body.html, with translations in `<folder>/<locale>/`.
+    `template` is a folder of subject.txt, body.txt and, if wanted, body.html; translations stand in its subfolders.
     `data` is a TypedDict: the schema of what the caller passes. `retry_delays` None means the installation's default;
     the ladder's length plus one is the number of failures that a person is spared. `still_wanted(report_id)` is asked
-    before anything is sent late or by a person's retry: may the business have moved on? `tags` go to the provider with each message.
+    before anything is sent late or by a person's retry: may the business have moved on? `tags` go to the provider
+    with each message.
     """
 
     name: str
@@ -49,11 +51,7 @@ class NotificationType:
 
         Raises TypeError for a schema that JSON cannot carry.
         """
-        if not is_typeddict(self.data):
-            raise TypeError(f"type {self.name}: data must be a TypedDict")
-        hints = get_type_hints(self.data)
-        required: frozenset[str] = self.data.__required_keys__  # type: ignore[attr-defined]
-        return {key: (_json_type(self.name, key, hint), key in required) for key, hint in hints.items()}
+        return _fields(self.name, self.data)
 
     def problems(self, data: Mapping[str, Any]) -> list[str]:
         """Say in which keys `data` departs from the schema; an empty list means that it fits.
@@ -68,6 +66,15 @@ class NotificationType:
             elif not _fits(data[key], json_type):
                 found.append(key)
         return found
+
+
+@functools.cache
+def _fields(name: str, data: Any) -> dict[str, tuple[str, bool]]:
+    """Read the schema once: each message is checked against it."""
+    if not is_typeddict(data):
+        raise TypeError(f"type {name}: data must be a TypedDict")
+    required: frozenset[str] = data.__required_keys__
+    return {key: (_json_type(name, key, hint), key in required) for key, hint in get_type_hints(data).items()}
 
 
 def _json_type(name: str, key: str, hint: Any) -> str:

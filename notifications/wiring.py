@@ -39,12 +39,16 @@ def rules() -> Rules:
 def direct_dsn(name: str) -> str:
     """Give a libpq string for a connection of a loop's own: never pooled, with the session's search path."""
     parameters: dict[str, Any] = connection.get_connection_params()
-    plain = {key: value for key, value in parameters.items() if isinstance(value, str | int) and key not in _NOT_LIBPQ}
-    return make_conninfo(**{**plain, "application_name": f"notifyops {name}", "connect_timeout": 10})
+    plain: dict[str, Any] = {
+        key: value for key, value in parameters.items() if isinstance(value, str | int) and key not in _NOT_LIBPQ
+    }
+    return make_conninfo("", **{**plain, "application_name": f"notifyops {name}", "connect_timeout": 10})
 
 
 # Parameters of psycopg's own that Django passes beside libpq's.
-_NOT_LIBPQ = frozenset({"client_encoding", "prepare_threshold", "server_side_binding", "assume_role", "isolation_level"})
+_NOT_LIBPQ = frozenset(
+    {"client_encoding", "prepare_threshold", "server_side_binding", "assume_role", "isolation_level"}
+)
 
 
 class Unusable(Exception):
@@ -60,9 +64,7 @@ def provider(row: ProviderAccount, numbers: Rules) -> Provider:
     if not base_url:
         raise Unusable(f"Account {row.name}: no base URL; set NOTIFYOPS_RESEND_BASE_URL or the account's own.")
     try:
-        return ResendProvider(
-            base_url=base_url, api_key=secret, connections=numbers.concurrency + numbers.reserve
-        )
+        return ResendProvider(base_url=base_url, api_key=secret, connections=numbers.concurrency + numbers.reserve)
     except ValueError as error:
         raise Unusable(f"Account {row.name}: {error}") from error
 
@@ -95,7 +97,7 @@ def account(row: ProviderAccount, numbers: Rules) -> Account:
     timeout_s = row.timeout_s or numbers.timeout_s
     if numbers.lease_s < timeout_s + 2:
         raise Unusable(
-            f"Account {row.name}: its deadline of {timeout_s:g} s does not fit into the lease of {numbers.lease_s:g} s; "
-            "shorten it, or raise NOTIFYOPS_LEASE_S."
+            f"Account {row.name}: its deadline of {timeout_s:g} s does not fit into the lease of "
+            f"{numbers.lease_s:g} s; shorten it, or raise NOTIFYOPS_LEASE_S."
         )
     return Account(row.pk, row.name, row.sender, provider(row, numbers), timeout_s)

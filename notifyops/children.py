@@ -52,14 +52,16 @@ def spawn(command: Command) -> subprocess.Popen[bytes]:
             stderr=log,
             start_new_session=True,
             # Runs after the change of user, which would clear it.
-            preexec_fn=_die_with(os.getpid(), command.death),  # noqa: PLW1509 - we start children from one thread only
+            preexec_fn=die_with(os.getpid(), command.death),  # noqa: PLW1509 - we start children from one thread only
             user=user.pw_uid if user else None,
             group=user.pw_gid if user else None,
             extra_groups=[] if user else None,
         )
 
 
-def _die_with(parent: int, death: signal.Signals) -> Callable[[], None]:
+def die_with(parent: int, death: signal.Signals = signal.SIGKILL) -> Callable[[], None]:
+    """Give what a child runs before its program, so that the kernel signals it when process `parent` dies."""
+
     def prepare() -> None:
         _libc.prctl(PR_SET_PDEATHSIG, int(death))
         # The parent may have died between fork and prctl; then no signal ever comes.

@@ -39,7 +39,7 @@ def run(argv: tuple[str, ...], *, base: Path, env: Mapping[str, str], stdin: str
         capture_output=True,
         text=True,
         check=False,
-        preexec_fn=children.die_with(os.getpid()),  # noqa: PLW1509 - we have one thread
+        preexec_fn=children.die_with(os.getpid()),
         start_new_session=True,
     )
     if done.returncode:

@@ -41,7 +41,7 @@ def start_embedded(home: Path, *, site: str, log: Path) -> tuple[children.Child,
 
 
 def use_server(home: Path, *, site: str, url: str, owner_url: str) -> dict[str, str]:
-    """Give each role's address on somebody's server, whose address must be an administrator's unless roles are there."""
+    """Give each role's address on somebody's server; `url` is an administrator's unless the roles are there."""
     names = dsn.role_names(site)
     parts = dsn.read(url, name="NOTIFYOPS_DATABASE_URL")
     database = parts.get("dbname") or parts.get("user", "")
@@ -76,9 +76,7 @@ def connect(url: str) -> psycopg.Connection[Any]:
         raise BadValue(f"No database answers at {dsn.place(url)}: {str(error).strip().splitlines()[-1]}") from error
 
 
-def role_urls(
-    url: str, names: Mapping[str, str], passwords: Mapping[str, str], *, database: str
-) -> dict[str, str]:
+def role_urls(url: str, names: Mapping[str, str], passwords: Mapping[str, str], *, database: str) -> dict[str, str]:
     """Give the address of each role on the same server."""
     return {
         role: dsn.with_login(url, user=name, password=passwords[role], database=database)
@@ -90,7 +88,8 @@ def kept_passwords(home: Path, site: str) -> dict[str, str]:
     """Give the roles' passwords, made on first use and kept in the home."""
     folder = home / PASSWORDS / site
     keep.folder(home)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for each in (folder.parent, folder):
+        each.mkdir(mode=0o700, exist_ok=True)
     return {role: keep.token(folder / role) for role in dsn.ROLES}
 
 

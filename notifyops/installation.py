@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -56,15 +57,15 @@ def remove(home: Path) -> None:
     (home / SETTINGS).unlink(missing_ok=True)
 
 
-def settings_of(found: Installation | None) -> dict[str, str]:
-    """Give the variables that the running installation was started with; none where nothing runs."""
-    if found is None:
-        return {}
-    try:
-        raw = json.loads((Path(found.home) / SETTINGS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return {str(name): str(value) for name, value in raw.items()}
+def settings_of(found: Installation | None, environ: Mapping[str, str]) -> dict[str, str]:
+    """Give a process's variables over those of the running installation, which it need not repeat."""
+    shared: dict[str, str] = {}
+    if found is not None:
+        with contextlib.suppress(OSError, ValueError):
+            shared = json.loads((Path(found.home) / SETTINGS).read_text(encoding="utf-8"))
+    # NAME and NAME_FILE are one variable: whichever the process has hides both.
+    own = {name.removesuffix("_FILE") for name, value in environ.items() if value}
+    return {name: value for name, value in shared.items() if name.removesuffix("_FILE") not in own} | dict(environ)
 
 
 def read(home: Path) -> Installation | None:

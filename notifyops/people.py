@@ -1,4 +1,4 @@
-"""Make the demo accounts of a first run: `python -m notifyops.people`, a JSON list on stdin, the names made on stdout."""
+"""Make the demo accounts of a first run: `python -m notifyops.people` takes a JSON list and prints the names made."""
 
 from __future__ import annotations
 

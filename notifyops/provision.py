@@ -83,4 +83,4 @@ def open_database(admin: Admin, database: str, names: Mapping[str, str]) -> None
 
 def _run(admin: Admin, text: str, **parts: sql.Composable) -> None:
     # Every text above is a literal of this file; names and values are quoted by psycopg.
-    admin.execute(sql.SQL(text).format(**parts))  # type: ignore[arg-type]
+    admin.execute(sql.SQL(text).format(**parts))

@@ -16,7 +16,7 @@ BASE_DIR: Final = Path(__file__).resolve().parent.parent
 NOTIFYOPS_HOME = env.home(env.Environment(os.environ), checkout=BASE_DIR)
 NOTIFYOPS_INSTALLATION = installation.read(NOTIFYOPS_HOME)
 # A command in another terminal must see the same site as the processes that run; its own variables still win.
-_env = env.Environment({**installation.settings_of(NOTIFYOPS_INSTALLATION), **os.environ})
+_env = env.Environment(installation.settings_of(NOTIFYOPS_INSTALLATION, os.environ))
 NOTIFYOPS_SITE = _env.text("NOTIFYOPS_SITE", "local", pattern=env.SITE, allowed=env.SITE_SAYS)
 NOTIFYOPS_SITE_MODE = _env.choice("NOTIFYOPS_SITE_MODE", "sandbox", ("off", "sandbox", "redirect", "live"))
 NOTIFYOPS_PORT = _env.whole("NOTIFYOPS_PORT", 8000, low=1, high=65535)

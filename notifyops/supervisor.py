@@ -15,6 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import IO, Final
@@ -86,10 +87,14 @@ def _note_holder(lock: IO[str]) -> None:
 
 def _run(ours: plan.Plan, cleanup: contextlib.ExitStack) -> None:
     children.adopt_orphans()
+    cleanup.callback(children.sweep_orphans, [])
     if not hosting.is_free(ours.port):
         raise BadValue(f"Port {ours.port} is in use: end the program that listens there, or set NOTIFYOPS_PORT.")
     say(f"notifyops starts in {ours.home}")
     ours.logs.mkdir(mode=0o700, exist_ok=True)
+    sandbox = children.Child(ours.sandbox())
+    cleanup.callback(_stop, [sandbox])
+    sandbox.start()  # it needs no database, so it warms up while ours does
     database = _database(ours, cleanup)
     installation.write_settings(ours.home, ours.shared_settings())
     cleanup.callback(installation.remove, ours.home)
@@ -97,16 +102,14 @@ def _run(ours: plan.Plan, cleanup: contextlib.ExitStack) -> None:
     installation.write(found)
     with step("tables"):
         firstrun.run(("manage.py", "migrate", "-v0"), base=plan.BASE, env=ours.env())
-    people = firstrun.people(ours.home, base=plan.BASE, env=ours.env())
+    found = replace(found, people=firstrun.people(ours.home, base=plan.BASE, env=ours.env()))
     firstrun.grant_workspaces(database.urls["owner"], ours.roles["writer"])
-    others = _start_others(ours, cleanup)
-    everyone = [*others, *([database.child] if database.child else [])]
-    pids = {child.command.name: child.pid for child in everyone} | {"supervisor": os.getpid()}
-    installation.write(ours.installation(database.urls, people=people, pids=pids))
+    everyone = [sandbox, *_start_served(ours, sandbox, cleanup), *([database.child] if database.child else [])]
+    installation.write(_with_pids(found, everyone))
     firstrun.play(ours.home, base=plan.BASE, env=ours.env())
-    who = next((f"operator: {one.username} / {one.password}" for one in people if one.role == "operator"), "")
+    who = next((f"operator: {one.username} / {one.password}" for one in found.people if one.role == "operator"), "")
     say(f"READY {ours.web_url}/reviews/ ({who or 'log in with the account that you know'})")
-    _keep(everyone, Watchdog(others[-1], database.urls["worker"]))
+    _keep(everyone, found, Watchdog(_named(everyone, "qcluster"), database.urls["worker"]))
 
 
 def _database(ours: plan.Plan, cleanup: contextlib.ExitStack) -> plan.Database:
@@ -123,21 +126,75 @@ def _database(ours: plan.Plan, cleanup: contextlib.ExitStack) -> plan.Database:
     return plan.Database(urls, child)
 
 
-def _start_others(ours: plan.Plan, cleanup: contextlib.ExitStack) -> list[children.Child]:
-    """Start sandbox, web and cluster, in the order in which they need each other; the cluster stands last."""
-    sandbox, web, cluster = children.Child(ours.sandbox()), children.Child(ours.web()), children.Child(ours.cluster())
-    others = [sandbox, web, cluster]
-    cleanup.callback(_stop, others)
+def _start_served(
+    ours: plan.Plan, sandbox: children.Child, cleanup: contextlib.ExitStack
+) -> tuple[children.Child, children.Child]:
+    """Start console and cluster once the sandbox has given the secret of the console's webhook."""
     with step("sandbox"):
-        sandbox.start()
-        _await_answer(sandbox, f"{ours.sandbox_url}/__sandbox__/")
+        _await_answer(sandbox, f"{ours.sandbox_url}/webhooks", any_status=True)
     secret = firstrun.webhook_secret(
         ours.home, sandbox_url=ours.sandbox_url, web_url=ours.web_url, key=ours.sandbox_full_key
     )
+    web, cluster = children.Child(ours.web(webhook_secret=secret)), children.Child(ours.cluster())
+    cleanup.callback(_stop, [web, cluster])
     with step("console and cluster"):
-        web.command = cluster_command = ours.web(webhook_secret=secret)
         web.start()
         cluster.start()
         _await_answer(web, f"{ours.web_url}/readyz")
-    del cluster_command
-    return others
+    return web, cluster
+
+
+def _await_answer(child: children.Child, url: str, *, any_status: bool = False) -> None:
+    """Wait until the child answers; one that ends instead, or never answers, is a sentence that names its log."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    end = time.monotonic() + ANSWER_WITHIN_S
+    while time.monotonic() < end:
+        try:
+            opener.open(url, timeout=5).close()
+            return
+        except urllib.error.HTTPError as error:
+            error.close()
+            if any_status:
+                return
+        except OSError:
+            pass
+        if children.has_ended(child.pid):
+            raise BadValue(f"{child.command.name} ended as soon as it was started: see {child.command.log}.")
+        time.sleep(0.05)
+    raise BadValue(f"{child.command.name} does not answer at {url}: see {child.command.log}.")
+
+
+def _keep(everyone: list[children.Child], found: installation.Installation, dog: Watchdog) -> None:
+    """Restart what dies until we are told to end."""
+    looks = 0
+    while True:
+        time.sleep(LOOK_EVERY_S)
+        before = [child.pid for child in everyone]
+        for child in everyone:
+            code = child.tend()
+            if code is not None:
+                say(f"{child.command.name} ended with code {code} and starts again (log: {child.command.log})")
+        if dog.look():
+            say("The cluster claimed nothing for 30 s and was killed; a fresh one starts.")
+        if before != [child.pid for child in everyone]:
+            installation.write(_with_pids(found, everyone))
+        looks += 1
+        if looks % SWEEP_EVERY == 0:
+            children.sweep_orphans(everyone)
+
+
+def _with_pids(found: installation.Installation, everyone: list[children.Child]) -> installation.Installation:
+    return replace(found, pids={"supervisor": os.getpid()} | {child.command.name: child.pid for child in everyone})
+
+
+def _named(everyone: list[children.Child], name: str) -> children.Child:
+    return next(child for child in everyone if child.command.name == name)
+
+
+def _stop(some: list[children.Child]) -> None:
+    for name in children.stop(some):
+        say(f"{name} did not end in time and was killed.")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

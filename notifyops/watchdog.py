@@ -25,7 +25,7 @@ QUESTION: Final = """
 
 
 def has_beat(url: str) -> bool | None:
-    """Tell whether any loop has beaten lately; None where the database cannot tell, which is not the cluster's fault."""
+    """Tell whether any loop has beaten lately; None where the database does not answer: not the loops' fault."""
     try:
         with psycopg.connect(url, connect_timeout=2, options="-c statement_timeout=2000") as connection:
             row = connection.execute(QUESTION, [SILENT_FOR_S]).fetchone()

@@ -73,16 +73,15 @@ def _decide(verb: str, intent_id: int, order: Order, person: Person) -> Done:
     intent = _intent(intent_id)
     if verb not in person.verbs:
         raise NotPermitted(_("Your account does not have the permission for this; ask a lead."))
-    if order.token is None or order.seq is None:
-        raise UnreadableForm
+    _token, seq = order.checked()
     earlier = done_before(verb, intent_id, order, person)
     if earlier:
         return earlier
     code, text = check_reason(verb, order.reason_code, order.reason)
     if verb == "note":
         return _write_note(intent_id, order, text, person)
-    if intent.seq != order.seq:
-        raise ChangedMeanwhile(changed_sentence(_news(intent, order.seq)))
+    if intent.seq != seq:
+        raise ChangedMeanwhile(changed_sentence(_news(intent, seq)))
     forbidden = rules.missing(verb, situation_of(intent, _retried_by(intent, verb)), person, _now())
     if forbidden:
         raise forbidden
@@ -131,7 +130,8 @@ def _known_of(intent: Intent) -> Known:
 
 
 def _write_note(intent_id: int, order: Order, text: str, person: Person) -> Done:
-    note = Note(intent_id=intent_id, actor=person.name, user=person.user, text=text, action_token=order.token)
+    token, _seq = order.checked()
+    note = Note(intent_id=intent_id, actor=person.name, user=person.user, text=text, action_token=token)
     try:
         with transaction.atomic():
             return write_note(note)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import django_filters
 from django.db.models import Q, QuerySet
+from django.forms import TextInput
 from django.utils.translation import gettext_lazy as _
 
 from notifications.models import Intent
@@ -27,19 +28,32 @@ def _words(labels: dict[str, Any], members: Any) -> list[tuple[str, Any]]:
     return [(member.value, getattr(labels[member], "word", labels[member])) for member in members]
 
 
+def _suggests(datalist: str) -> TextInput:
+    return TextInput(attrs={"list": datalist, "autocomplete": "off"})
+
+
 class QueueFilter(django_filters.FilterSet):  # type: ignore[misc]  # it ships no types
     """Reads one query string. `state` left out means: what needs review; a search looks at every state."""
 
-    q = django_filters.CharFilter(label=_("Search"), method="search", max_length=MAX_PASTED * 202)
-    code = django_filters.CharFilter(label=_("Error code"), field_name="error_code", max_length=100)
+    q = django_filters.CharFilter(
+        label=_("Search by ID, report ID or provider message ID"),
+        method="search",
+        max_length=MAX_PASTED * 202,
+        widget=TextInput(attrs={"type": "search", "autocomplete": "off"}),
+    )
+    code = django_filters.CharFilter(
+        label=_("Error code"), field_name="error_code", max_length=100, widget=_suggests("codes")
+    )
     known = django_filters.ChoiceFilter(label=_("Known"), choices=_words(KNOWN, Known))
     next = django_filters.ChoiceFilter(
         label=_("Next action"), field_name="next_action", choices=_words(NEXT_ACTIONS, NextAction)
     )
     provider = django_filters.CharFilter(label=_("Provider"), field_name="account__name", max_length=64)
     channel = django_filters.CharFilter(label=_("Channel"), max_length=32)
-    type = django_filters.CharFilter(label=_("Type"), max_length=64)
-    workspace = django_filters.CharFilter(label=_("Workspace"), method="in_workspace", max_length=64)
+    type = django_filters.CharFilter(label=_("Type"), max_length=64, widget=_suggests("types"))
+    workspace = django_filters.CharFilter(
+        label=_("Workspace"), method="in_workspace", max_length=64, help_text=_("“-” is the default one")
+    )
     window = django_filters.ChoiceFilter(
         label=_("Safe window"),
         method="by_window",

@@ -27,6 +27,12 @@ class Order:
     reason_code: str = ""
     reason: str = ""
 
+    def checked(self) -> tuple[UUID, int]:
+        """Give token and version. Raises UnreadableForm."""
+        if self.token is None or self.seq is None:
+            raise UnreadableForm
+        return self.token, self.seq
+
 
 @dataclass(frozen=True, slots=True)
 class Done:
@@ -40,8 +46,9 @@ class Done:
 
 def done_before(verb: str, intent_id: int, order: Order, person: Person) -> Done | None:
     """Find what this very form did before. Raises UnreadableForm where its token served for something else."""
-    review = Review.objects.filter(action_token=order.token).first()
-    note = None if review else Note.objects.filter(action_token=order.token).first()
+    token, _seq = order.checked()
+    review = Review.objects.filter(action_token=token).first()
+    note = None if review else Note.objects.filter(action_token=token).first()
     found = review or note
     if found is None:
         return None

@@ -34,7 +34,7 @@ STATES: Final[dict[str, Badge]] = {
     State.CANCELLED: Badge(_t("Cancelled"), "⊘", "calm"),
 }
 KNOWN: Final[dict[str, Badge]] = {
-    Known.NOT_SENT: Badge(_t("Nothing left"), "○", "good"),
+    Known.NOT_SENT: Badge(_t("Not sent"), "○", "good"),
     Known.UNKNOWN: Badge(_t("Unknown"), "?", "warn"),
     Known.ACCEPTED: Badge(_t("Accepted"), "✓", "good"),
     Known.CONFLICT: Badge(_t("Conflict"), "≠", "bad"),
@@ -43,7 +43,7 @@ KNOWN: Final[dict[str, Badge]] = {
     Known.COMPLAINED: Badge(_t("Complaint"), "⚑", "bad"),
     Known.SUPPRESSED: Badge(_t("Suppressed"), "⊘", "bad"),
     Known.INVALID: Badge(_t("Invalid"), "×", "bad"),
-    Known.AWAITING_APPROVAL: Badge(_t("Awaits approval"), "⏸", "calm"),
+    Known.AWAITING_APPROVAL: Badge(_t("Awaits approval"), "◇", "calm"),
 }
 DELIVERY: Final[dict[str, Badge]] = {
     DeliveryStatus.NONE: Badge(_t("No receipt yet"), "–", "calm"),
@@ -57,7 +57,7 @@ DELIVERY: Final[dict[str, Badge]] = {
 }
 OUTCOMES: Final[dict[str, Badge]] = {
     Outcome.ACCEPTED: Badge(_t("Accepted"), "✓", "good"),
-    Outcome.NOT_SENT: Badge(_t("Nothing left"), "○", "calm"),
+    Outcome.NOT_SENT: Badge(_t("Not sent"), "○", "calm"),
     Outcome.UNKNOWN: Badge(_t("Unknown"), "?", "warn"),
     Outcome.IN_FLIGHT: Badge(_t("Earlier call still ran"), "⇢", "warn"),
     Outcome.CONFLICT: Badge(_t("Conflict"), "≠", "bad"),

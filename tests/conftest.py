@@ -12,6 +12,8 @@ from typing import Any, Final
 import psycopg
 import pytest
 
+from notifyops import dsn
+from tests import installation as whole
 from tests import postgres
 
 ADMIN_URL: Final = "NOTIFYOPS_TEST_SERVER"
@@ -62,7 +64,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         mark = item.get_closest_marker("django_db")
         if mark and mark.kwargs.get("transaction") and not mark.kwargs.get("databases"):
-            mark.kwargs["databases"] = ["default", "owner"]
+            item.add_marker(pytest.mark.django_db(**mark.kwargs, databases=["default", "owner"]), append=False)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -86,11 +88,11 @@ def _become(role: str) -> None:
 def quick_passwords() -> None:
     """Hash passwords fast: the slow hash is Django's, and not what we test."""
     from django.conf import settings
-    from django.contrib.auth.hashers import get_hashers, get_hashers_by_algorithm
+    from django.core.signals import setting_changed
 
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    get_hashers.cache_clear()
-    get_hashers_by_algorithm.cache_clear()
+    fast = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.PASSWORD_HASHERS = fast
+    setting_changed.send(sender=None, setting="PASSWORD_HASHERS", value=fast, enter=True)
 
 
 @pytest.fixture(scope="session")
@@ -117,9 +119,9 @@ def database_url(admin_url: str) -> DatabaseUrl:
     def give(role: str) -> str:
         from django.db import connections
 
-        database = connections["owner"].settings_dict["NAME"]
+        database = str(connections["owner"].settings_dict["NAME"])
         if role == "postgres":
-            return postgres.dsn.write(postgres.dsn.read(admin_url, name=ADMIN_URL) | {"dbname": database})
+            return dsn.write(dsn.read(admin_url, name=ADMIN_URL) | {"dbname": database})
         return postgres.role_url(admin_url, role, database=database)
 
     return give
@@ -154,3 +156,10 @@ def process_env(django_db_setup: None, database_url: DatabaseUrl) -> Callable[[s
         }
 
     return give
+
+
+@pytest.fixture(scope="session")
+def installation() -> Iterator[dict[str, Any]]:
+    """Run one whole installation with short times for all the tests of this process; mark such tests `slow`."""
+    with whole.fresh_home() as home, whole.running(home=home) as info:
+        yield info

@@ -66,9 +66,9 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
     form = form or ("csv" if path.lower().endswith(".csv") else "jsonl")
     tally = Tally()
     with _opened(path, terminal) as source:
-        start = heading(source, form)
         bar = _Bar(terminal)
         try:
+            start = heading(source, form)
             total = _check(source, form, tally, bar)
             if options["each"]:
                 _write_each(source, form, tally, bar.over("writing", total))

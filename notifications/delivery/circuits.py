@@ -66,13 +66,9 @@ async def report(connection: AsyncConnection[Any], shop: Shop, decided: Sequence
         elif decision.circuit == "config":
             await _refused(connection, shop, sent)
         elif decision.circuit is not None:
-            await connection.execute(
-                _QUOTA, {"account": account, "reason": decision.circuit, "code": sent.result.code}
-            )
+            await connection.execute(_QUOTA, {"account": account, "reason": decision.circuit, "code": sent.result.code})
             shop.troubled.add(account)
-            logger.error(
-                "circuit opened: %s", decision.circuit, extra={"action": "circuit_opened", "account": account}
-            )
+            logger.error("circuit opened: %s", decision.circuit, extra={"action": "circuit_opened", "account": account})
         elif sent.result.outcome is Outcome.ACCEPTED and (sent.lease.probe or account in shop.troubled):
             await connection.execute(_CLEAR, {"account": account})
             shop.troubled.discard(account)

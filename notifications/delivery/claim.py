@@ -71,9 +71,7 @@ async def claim(
         return await _claimed(connection, shop, cases, worker=worker, began=began)
 
 
-async def _close_lost(
-    connection: AsyncConnection[Any], shop: Shop, lost: list[Picked], worker: str
-) -> list[Picked]:
+async def _close_lost(connection: AsyncConnection[Any], shop: Shop, lost: list[Picked], worker: str) -> list[Picked]:
     """Close expired leases as lost; give back those that may be claimed again at once."""
     entries = []
     for one in lost:
@@ -94,7 +92,9 @@ async def _close_lost(
                 window_s=shop.window_span_s(account) or 0.0,
             )
         )
-    closed = {one.intent_id: one for one in await append_async(connection, EntryKind.LEASE_LOST, entries, worker=worker)}
+    closed = {
+        one.intent_id: one for one in await append_async(connection, EntryKind.LEASE_LOST, entries, worker=worker)
+    }
     return [
         _reclaimable(one, closed[one.id])
         for one in lost
@@ -115,9 +115,7 @@ def _reclaimable(one: Picked, closed: Appended) -> Picked:
     )
 
 
-async def _prepared(
-    connection: AsyncConnection[Any], shop: Shop, due: list[Picked], worker: str
-) -> list[_Case]:
+async def _prepared(connection: AsyncConnection[Any], shop: Shop, due: list[Picked], worker: str) -> list[_Case]:
     """Decide on each due intent and freeze its bytes; stop those that must not or cannot be sent."""
     cases: list[_Case] = []
     stopped: dict[EntryKind, list[Entry]] = defaultdict(list)
@@ -158,7 +156,8 @@ async def _decide(shop: Shop, case: _Case) -> ClaimDecision:
         ordered_by_person=one.manual,
     )
     decision = decide_claim(facts)
-    if decision.possible_duplicate and kind is not None and kind.still_wanted is not None:
+    late = decision.possible_duplicate or one.manual
+    if decision.sends and late and kind is not None and kind.still_wanted is not None:
         # The hook is the application's own, and may use the database: never on the loop's thread.
         wanted = await asyncio.to_thread(_asked, kind, one.report_id)
         decision = decide_claim(replace(facts, still_wanted=wanted))
@@ -168,8 +167,10 @@ async def _decide(shop: Shop, case: _Case) -> ClaimDecision:
 def _asked(kind: NotificationType, report_id: str) -> bool:
     assert kind.still_wanted is not None
     try:
-        return kind.still_wanted(report_id)
-    except Exception:
+        return bool(kind.still_wanted(report_id))
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # the application's own code, of whatever class: one message's matter
         logger.exception("still_wanted failed", extra={"action": "still_wanted_failed", "type": kind.name})
         return False
 
@@ -185,11 +186,13 @@ def _freeze(shop: Shop, case: _Case) -> None:
     generation = one.generation + 1 if case.anew else one.generation
     try:
         case.frozen = freeze(one, case.kind, case.account, site=shop.rules.site, generation=generation)
-    except Unsendable:
+    except (Unsendable, KeyboardInterrupt, SystemExit):
         raise
-    except Exception as error:
+    except BaseException as error:  # an adapter's bug, of any class, concerns one message and not the loop
         logger.error(
-            "preparing failed: %s", type(error).__name__, extra={"action": "prepare_failed", "intent": one.notification_id}
+            "preparing failed: %s",
+            type(error).__name__,
+            extra={"action": "prepare_failed", "intent": one.notification_id},
         )
         raise Unsendable(codes.INVALID_DATA, ResultClass.FIX_CONFIG) from error
 

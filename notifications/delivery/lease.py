@@ -45,7 +45,7 @@ class Lease:
     def may_write(self) -> None:
         """Raise NotWritten where the lease no longer covers the call: another worker may be about to send it."""
         if boot_clock() > self.write_until:
-            raise NotWritten("not_sent.lease_over")
+            raise NotWritten("lease_over")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ failure to send.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections import Counter
@@ -37,7 +38,8 @@ LOOK_S = 5.0
 CONFIGURATION = (
     "SELECT count(*), sum(a.revision), count(*) FILTER (WHERE a.enabled), "
     "coalesce((SELECT array_agg(c.account_id) FROM notifyops_private.notifications_circuit c "
-    "WHERE c.config_failures > 0 OR c.open_until IS NOT NULL), '{}') FROM notifyops_private.notifications_provideraccount a"
+    "WHERE c.config_failures > 0 OR c.open_until IS NOT NULL), '{}') "
+    "FROM notifyops_private.notifications_provideraccount a"
 )
 BACKOFF_S = (0.1, 0.2, 0.5, 1.0, 2.0)
 # The loop's own connection never leaves the path of the due index and the primary keys (23,000 → 2,100/s otherwise).
@@ -229,7 +231,5 @@ class Loop:
     async def _close(self) -> None:
         if self._connection is not None:
             connection, self._connection = self._connection, None
-            try:
+            with contextlib.suppress(psycopg.Error):
                 await connection.close()
-            except psycopg.Error:
-                pass

@@ -51,9 +51,7 @@ class _Sources:
     version: str
 
 
-def freeze(
-    picked: Picked, kind: NotificationType, account: Account, *, site: str, generation: int
-) -> Frozen:
+def freeze(picked: Picked, kind: NotificationType, account: Account, *, site: str, generation: int) -> Frozen:
     """Give the exact bytes of this generation. Raises Unsendable, with a code of the closed vocabulary."""
     if picked.erased or picked.recipient is None:
         raise Unsendable(codes.INVALID_DATA)

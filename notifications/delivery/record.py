@@ -6,7 +6,7 @@ A result under an old fence moves nothing: it is kept as `late`, and settles the
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -26,16 +26,37 @@ async def record(connection: AsyncConnection[Any], shop: Shop, batch: Sequence[S
 
     A repeat finds the intent already moved, is refused by the fence or the table of moves, and is kept as late.
     """
-    decided = [(sent, decide(sent.result, sent.lease.facts, shop.rng)) for sent in batch]
     async with connection.transaction():
-        answers = await append_async(
-            connection, EntryKind.RESULT, [_result_entry(shop, sent, decision) for sent, decision in decided], worker=worker
-        )
-        refused = {one.intent_id: one for one in answers if one.refused is not None}
-        if refused:
-            late = [sent for sent in batch if sent.lease.id in refused]
-            await _keep_late(connection, late, refused, worker)
-        await report(connection, shop, [pair for pair in decided if pair[0].lease.id not in refused])
+        for part in _rounds(batch):
+            await _record_round(connection, shop, part, worker)
+
+
+def _rounds(batch: Sequence[Sent]) -> Iterator[list[Sent]]:
+    """Give the batch in parts that name each intent once, as one append must.
+
+    A machine that slept past a lease ends the old and the new call of one intent together. The new one goes first: it
+    may move the intent, and what the old one proves then settles it.
+    """
+    left = sorted(batch, key=lambda sent: -sent.lease.fence)
+    while left:
+        first = {sent.lease.id: sent for sent in reversed(left)}
+        yield list(first.values())
+        left = [sent for sent in left if first[sent.lease.id] is not sent]
+
+
+async def _record_round(connection: AsyncConnection[Any], shop: Shop, part: Sequence[Sent], worker: str) -> None:
+    decided = [(sent, decide(sent.result, sent.lease.facts, shop.rng)) for sent in part]
+    answers = await append_async(
+        connection,
+        EntryKind.RESULT,
+        [_result_entry(shop, sent, decision) for sent, decision in decided],
+        worker=worker,
+    )
+    refused = {one.intent_id: one for one in answers if one.refused is not None}
+    if refused:
+        late = [sent for sent in part if sent.lease.id in refused]
+        await _keep_late(connection, late, refused, worker)
+    await report(connection, shop, [pair for pair in decided if pair[0].lease.id not in refused])
 
 
 def _result_entry(shop: Shop, sent: Sent, decision: Decision) -> Entry:
@@ -95,7 +116,8 @@ async def _keep_late(
     kept = {one.intent_id: one for one in await append_async(connection, EntryKind.LATE, entries, worker=worker)}
     for sent in late:
         logger.warning(
-            "late result kept: %s", refused[sent.lease.id].refused,
+            "late result kept: %s",
+            refused[sent.lease.id].refused,
             extra={"action": "late_result", "intent": sent.lease.notification_id},
         )
     settled = [
@@ -107,7 +129,8 @@ async def _keep_late(
             provider_message_id=sent.result.provider_message_id,
         )
         for sent in late
-        if sent.result.outcome is Outcome.ACCEPTED and kept[sent.lease.id].new_state in (State.RETRY, State.NEEDS_REVIEW)
+        if sent.result.outcome is Outcome.ACCEPTED
+        and kept[sent.lease.id].new_state in (State.RETRY, State.NEEDS_REVIEW)
     ]
     await append_async(connection, EntryKind.SETTLED, settled, worker=worker)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from dataclasses import replace
 
 from notifications.delivery.lease import Lease, Sent
 from notifications.delivery.shop import Account
@@ -12,6 +13,16 @@ from notifications.providers.base import Request, SendResult
 from notifications.states import Outcome, Phase, ResultClass
 
 logger = logging.getLogger(__name__)
+
+# As long as the columns are.
+CODE_LENGTH = 100
+ID_LENGTH = 255
+_FAULT = SendResult(
+    outcome=Outcome.UNKNOWN,
+    result_class=ResultClass.UNKNOWN,
+    code="unknown.internal_error",
+    phase=Phase.REQUEST_WRITTEN,
+)
 
 
 async def send(lease: Lease, account: Account) -> Sent:
@@ -22,17 +33,42 @@ async def send(lease: Lease, account: Account) -> Sent:
     started = time.monotonic()
     request = Request(key=lease.key, body=lease.body, timeout_s=account.timeout_s, may_write=lease.may_write)
     try:
-        result = await account.provider.send(request)
+        result = _recordable(await account.provider.send(request))
     except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as fault:  # an adapter's bug, of any class, concerns one message and not the loop
         logger.error(
-            "adapter raised %s", type(fault).__name__, extra={"action": "adapter_fault", "intent": lease.notification_id}
+            "adapter raised %s",
+            type(fault).__name__,
+            extra={"action": "adapter_fault", "intent": lease.notification_id},
         )
-        result = SendResult(
-            outcome=Outcome.UNKNOWN,
-            result_class=ResultClass.UNKNOWN,
-            code="unknown.internal_error",
-            phase=Phase.REQUEST_WRITTEN,
-        )
+        result = _FAULT
     return Sent(lease, result, int((time.monotonic() - started) * 1000))
+
+
+def _recordable(result: SendResult) -> SendResult:
+    """Make what an adapter says fit for the database: a write that records a failure must not fail.
+
+    An acceptance without an id that can be kept is no proof, and so unknown.
+    """
+    message_id = result.provider_message_id
+    if result.outcome is Outcome.ACCEPTED and (not message_id or message_id != printable(message_id, ID_LENGTH)):
+        return replace(_FAULT, phase=Phase.ANSWER_READ)
+    status = result.http_status
+    return replace(
+        result,
+        code=printable(result.code, CODE_LENGTH),
+        provider_message_id=message_id if result.outcome is Outcome.ACCEPTED else None,
+        http_status=status if status is not None and 100 <= status <= 999 else None,
+        retry_after_raw=_optional(result.retry_after_raw),
+        trace_id=_optional(result.trace_id),
+    )
+
+
+def _optional(text: str | None) -> str | None:
+    return None if text is None else printable(text, CODE_LENGTH)
+
+
+def printable(text: str, length: int) -> str:
+    """Give foreign text as it can be stored: what is no printable character (NUL, half a surrogate) as a mark, cut."""
+    return "".join(mark if mark.isprintable() else "\ufffd" for mark in text[:length])

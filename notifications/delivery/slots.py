@@ -60,7 +60,9 @@ class Slot:
 @asynccontextmanager
 async def slot(dsn: str, family: int, number: int) -> AsyncIterator[Slot | None]:
     """Hold one slot while the block runs; gives None where somebody else holds it."""
-    connection = await AsyncConnection.connect(dsn, autocommit=True, application_name=f"notifyops slot {family}/{number}")
+    connection = await AsyncConnection.connect(
+        dsn, autocommit=True, application_name=f"notifyops slot {family}/{number}"
+    )
     try:
         await connection.execute(_KEEPALIVE)
         cursor = await connection.execute("SELECT pg_try_advisory_lock(%s, %s)", (family, number))

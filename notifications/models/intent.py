@@ -104,7 +104,9 @@ class Intent(models.Model):
             models.Index(fields=["confirm_at"], name="intent_confirm", condition=Q(confirm_at__isnull=False)),
             # Receipts and search: which intent has this provider message id?
             models.Index(
-                fields=["provider_message_id"], name="intent_provider_id", condition=Q(provider_message_id__isnull=False)
+                fields=["provider_message_id"],
+                name="intent_provider_id",
+                condition=Q(provider_message_id__isnull=False),
             ),
         ]
         # PostgreSQL reads every CHECK anew for each statement (about 10 µs each): few, and each one idea.
@@ -116,7 +118,8 @@ class Intent(models.Model):
             ),
             models.CheckConstraint(
                 name="intent_leased_iff_sending",
-                condition=Q(state="sending", leased_by__isnull=False) | (~Q(state="sending") & Q(leased_by__isnull=True)),
+                condition=Q(state="sending", leased_by__isnull=False)
+                | (~Q(state="sending") & Q(leased_by__isnull=True)),
             ),
             models.CheckConstraint(
                 name="intent_scheduled_iff_moving",
@@ -135,7 +138,8 @@ class Intent(models.Model):
             ),
             models.CheckConstraint(
                 name="intent_accepted_has_id",
-                condition=Q(state="accepted", provider_message_id__gt="") | (~Q(state="accepted") & Q(confirm_at__isnull=True)),
+                condition=Q(state="accepted", provider_message_id__gt="")
+                | (~Q(state="accepted") & Q(confirm_at__isnull=True)),
             ),
             models.CheckConstraint(
                 name="intent_counts",

@@ -26,7 +26,9 @@ class NotificationTypeRow(models.Model):
         db_table = "notifications_notificationtype"
         verbose_name = _("notification type")
         constraints = [
-            models.CheckConstraint(name="notificationtype_loss_model", condition=Q(loss_model__in=[model.value for model in LossModel])),
+            models.CheckConstraint(
+                name="notificationtype_loss_model", condition=Q(loss_model__in=[model.value for model in LossModel])
+            ),
             models.CheckConstraint(name="notificationtype_limit", condition=Q(failure_limit__gte=1)),
         ]
 

@@ -57,7 +57,7 @@ async def _considered(visit: Visit) -> Answer | None:
         answer.headers = [
             *headers,
             *_quota_headers(world),
-            ("cf-ray", f"{visit.seen.id[-16:].replace('-', '')}-AMS"),
+            ("cf-ray", f"{visit.seen.number:016x}-AMS"),
             *answer.headers,
         ]
     return answer

@@ -25,6 +25,9 @@ Order = dict[str, Any]
 def answer_order(world: World, call: Call) -> Answer:
     """Carry out one control call."""
     name = call.path.removeprefix(ROOT).strip("/")
+    if "origin" in call.headers:
+        # There is no password, so a page that an operator happens to visit must not give orders.
+        return _said(403, {"error": "The control plane takes no orders from browsers."})
     carry_out = ORDERS.get((call.method, name))
     if carry_out is None:
         known = ", ".join(sorted(f"{method} {ROOT}/{path}" for method, path in ORDERS))
@@ -106,7 +109,12 @@ def read_attempts(world: World, order: Order) -> Order:
     messages = [m for m in world.hooks.messages if mail_id in (None, m.payload["data"].get("email_id"))]
     return {
         "attempts": [
-            {**message.full(), "endpoint_id": message.endpoint_id, "tries": [a.shown() for a in message.attempts]}
+            {
+                **message.full(),
+                "status": message.status,
+                "endpoint_id": message.endpoint_id,
+                "tries": [a.shown() for a in message.attempts],
+            }
             for message in messages[-limit:]
         ]
     }

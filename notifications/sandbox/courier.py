@@ -98,9 +98,8 @@ class Courier:
             message.next_attempt_at_s = time.time() + wait_s
             await asyncio.sleep(wait_s)
             wait_s = 0.0
-            if endpoint.id not in self.hooks.endpoints:
-                message.status = "failed"
-                return
+            if endpoint.id not in self.hooks.endpoints or endpoint.status != "enabled":
+                break
             message.next_attempt_at_s = None
             message.status = "attempting"
             if 200 <= await self._try(message, endpoint, knobs.webhook_timeout_s) < 300:

@@ -29,14 +29,12 @@ class Journal:
                 raise Misused(f"The journal {path} is not a regular file. Choose another.")
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Misused(
-                f"The journal {path} is in use by another sandbox. Stop that one or choose another."
-            ) from None
+            raise Misused(f"The journal {path} is in use by another sandbox; stop that or choose another.") from None
         except OSError as problem:
             raise Misused(f"The journal {path} cannot be opened: {problem.strerror}.") from None
 
     def facts(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Give every fact from the start with its line; a last line that a power cut left unfinished is dropped from the file."""
+        """Give every fact with the number of its line; a last line left unfinished is cut off the file."""
         if self._path is None or self._file is None:
             return
         whole_bytes = 0

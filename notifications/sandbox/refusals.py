@@ -29,7 +29,7 @@ STANDARD: dict[str, tuple[int, str]] = {
 }
 
 
-class Refusal(Exception):  # noqa: N818
+class Refusal(Exception):
     """The API says no: an error name, the status it goes with, and a sentence.
 
     The sentences are ours; only names and statuses are the provider's vocabulary.
@@ -44,5 +44,5 @@ class Refusal(Exception):  # noqa: N818
         super().__init__(self.message)
 
 
-class Misused(Exception):  # noqa: N818
+class Misused(Exception):
     """Someone asked the control plane or the command line for something that it cannot do; the text says how to ask."""

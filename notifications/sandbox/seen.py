@@ -12,7 +12,10 @@ from notifications.sandbox.clock import postgres_form
 
 @dataclass(slots=True)
 class Seen:
-    """One request as it came in, and what became of it; `status` None while it has no answer."""
+    """One request as it came in, and what became of it; `status` None while it has no answer.
+
+    `body_sha256` is given where only the start of the body was kept.
+    """
 
     id: str
     number: int
@@ -29,12 +32,13 @@ class Seen:
     fault: str | None = None
     accepted: bool = False
     replayed: bool = False
+    body_sha256: str | None = None
 
     def shown(self) -> dict[str, Any]:
         """Give what the control plane shows; times are real, in seconds since 1970."""
         facts = {name: getattr(self, name) for name in _SHOWN_OF_SEEN}
         return facts | {
-            "body_sha256": hashlib.sha256(self.body).hexdigest(),
+            "body_sha256": self.body_sha256 or hashlib.sha256(self.body).hexdigest(),
             "body": self.body.decode("utf-8", "replace"),
         }
 

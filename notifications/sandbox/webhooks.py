@@ -57,7 +57,8 @@ class HookMessage:
             "id": self.id,
             "type": self.type,
             "created_at": postgres_form(self.created_at_s),
-            "status": self.status,
+            # The API has no word for what a fault has dropped.
+            "status": "failed" if self.status == "dropped" else self.status,
         }
 
     def full(self) -> dict[str, Any]:

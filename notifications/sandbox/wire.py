@@ -55,7 +55,7 @@ class Answer:
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 
 
-class BadRequest(Exception):  # noqa: N818
+class BadRequest(Exception):
     """The bytes are not a request that can be answered on this connection any further."""
 
     def __init__(self, status: int, sentence: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 import uuid
 from collections import Counter, deque
@@ -22,6 +23,8 @@ from notifications.sandbox.webhooks import Endpoint, Hooks
 from notifications.sandbox.wire import Call
 
 MAX_EVENTS = 50_000
+# Of a request's body; the latest 5,000 requests may have brought 40 MB of attachments each.
+MAX_KEPT_BODY_BYTES = 256 * 1024
 
 
 class World:
@@ -64,7 +67,8 @@ class World:
             path=call.path,
             key=key,
             user_agent=agent,
-            body=call.body,
+            body=call.body[:MAX_KEPT_BODY_BYTES],
+            body_sha256=hashlib.sha256(call.body).hexdigest() if len(call.body) > MAX_KEPT_BODY_BYTES else None,
             at_s=time.time(),
             account_at_s=self.clock.now_s(),
         )
@@ -127,6 +131,8 @@ class World:
 
     def new_mail(self, payload: Payload, key: str | None, send_at_s: float | None, number: int) -> Mail:
         last_event = "sent" if send_at_s is None else "scheduled"
+        # Nothing of ours shows attachments again, and they may be large.
+        payload = {name: value for name, value in payload.items() if name != "attachments"}
         return Mail(str(uuid.uuid4()), number, key, payload, self.clock.now_s(), send_at_s, last_event)
 
     def ensure_endpoint(self, raw: dict[str, Any]) -> Endpoint:

@@ -1,9 +1,11 @@
 -- The door: appends one entry of `kind_` to each intent in `ids`, and moves the intents accordingly.
 --
 -- Arrays are parallel to `ids`; an array that is not given counts as all NULL. Returns one row per id: the new seq and
--- state, or why it was refused, in `refused`: missing, role (this login may not write such an entry), actor, fence,
--- seq, move (not in the table `move`), or the guard's own word. A refusal writes nothing for that intent and does not
--- disturb the others. The caller owns the transaction; intents stay locked until it ends.
+-- state, or why it was refused, in `refused`: missing, fence, seq, move (not in the table `move`), role (this login may
+-- not write such an entry, or names no actor), or the guard's own word. A refusal writes nothing for that intent and
+-- does not disturb the others. The caller owns the transaction; intents stay locked until it ends.
+--
+-- Every plan node and every CHECK costs at each call, so what only rare kinds need stands in statements of their own.
 CREATE FUNCTION notifyops_private.append_v1(
     kind_ text,
     ids bigint[],
@@ -43,140 +45,163 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, notifyops_privat
 DECLARE
     -- Read once: a volatile clock inside a comparison would defeat every index.
     t timestamptz := notifyops_private.clock_v1();
-    mine text[] := (SELECT array_agg(r.who) FROM notifications_doorrole r WHERE r.role = session_user);
-    by_person boolean := EXISTS (SELECT FROM move m WHERE m.kind = kind_ AND m.who = 'person') AND actor_ IS NOT NULL;
+    by_person boolean := actor_ IS NOT NULL;
+    lawful text[];                              -- 'from>to' of every move of this kind
+    mine text[];                                -- and of those that this login may write
+    barred_ids bigint[] := '{}';                -- intents that a rare kind's own guard keeps out
+    barred_whys text[] := '{}';
+    frozen_ids bigint[];                        -- intents whose generation has its bytes
+    ambiguous_ids bigint[] := '{}';
+    started_at timestamptz[] := '{}';
 BEGIN
+    SELECT array_agg(m.from_state || '>' || m.to_state),
+        array_agg(m.from_state || '>' || m.to_state) FILTER (WHERE (m.who <> 'person' OR by_person) AND EXISTS (
+            SELECT FROM notifications_doorrole r WHERE r.role = session_user AND r.who = m.who))
+    INTO lawful, mine FROM move m WHERE m.kind = kind_;
+
+    -- In id order: two calls over the same intents wait for each other instead of deadlocking.
+    PERFORM FROM notifications_intent i WHERE i.id = ANY (ids) ORDER BY i.id FOR NO KEY UPDATE;
+
+    IF kind_ = 'claimed' THEN
+        SELECT array_agg(p.intent_id) INTO frozen_ids FROM notifications_intent i
+        JOIN notifications_prepared p ON p.intent_id = i.id AND p.generation = i.generation WHERE i.id = ANY (ids);
+    ELSIF kind_ NOT IN ('result', 'late') THEN
+        SELECT array_agg(b.id), array_agg(b.why) INTO barred_ids, barred_whys
+        FROM notifyops_private.barred_v1(kind_, ids, t) b WHERE b.why IS NOT NULL;
+    END IF;
+    IF true = ANY (ambiguous) THEN
+        -- The attempt began no earlier than its claim: from there the provider's key may protect a lost answer.
+        SELECT array_agg(i.id), array_agg(c.at) INTO ambiguous_ids, started_at
+        FROM notifications_intent i JOIN notifications_logentry c
+          ON c.intent_id = i.id AND c.month = i.month AND c.kind = 'claimed' AND c.attempt = i.attempt_count
+        WHERE i.id = ANY (ids) AND i.first_ambiguous_at IS NULL;
+    END IF;
+
     RETURN QUERY
-    WITH input AS MATERIALIZED (
-        SELECT * FROM unnest(
+    WITH judged AS MATERIALIZED (
+        SELECT u.*, l.seq AS old_seq, l.head, l.state, l.month, l.account_id, l.first_ambiguous_at AS since,
+            l.safe_until AS until_now,
+            coalesce(u.to_state, l.state) AS target,
+            CASE WHEN kind_ = 'late' THEN u.fence WHEN kind_ = 'claimed' THEN l.fence + 1 ELSE l.fence END AS new_fence,
+            CASE WHEN kind_ = 'late' THEN u.attempt WHEN kind_ = 'claimed' THEN l.attempt_count + 1
+                ELSE l.attempt_count END AS new_attempt,
+            CASE WHEN kind_ = 're_prepared' THEN l.generation + 1 ELSE l.generation END AS new_generation,
+            CASE WHEN by_person OR (kind_ = 'claimed' AND l.manual) THEN 'manual' ELSE 'auto' END AS trigger,
+            CASE
+                WHEN l.id IS NULL THEN 'missing'
+                WHEN kind_ IN ('result', 'lease_lost') AND u.fence IS DISTINCT FROM l.fence THEN 'fence'
+                WHEN u.seq <> l.seq OR (by_person AND u.to_state IS NOT NULL AND u.seq IS NULL) THEN 'seq'
+                WHEN l.state || '>' || coalesce(u.to_state, l.state) <> ALL (coalesce(lawful, '{}')) THEN 'move'
+                WHEN l.state || '>' || coalesce(u.to_state, l.state) <> ALL (coalesce(mine, '{}')) THEN 'role'
+                WHEN kind_ = 'claimed' THEN CASE
+                    WHEN l.next_attempt_at > t THEN 'not_due'
+                    WHEN (u.body IS NULL) <> coalesce(l.id = ANY (frozen_ids), false) THEN
+                        CASE WHEN u.body IS NULL THEN 'not_prepared' ELSE 'frozen' END
+                    WHEN u.body IS NOT NULL AND u.body_hash IS DISTINCT FROM sha256(u.body) THEN 'hash' END
+                -- The application may say at any time that a notification is not wanted any more.
+                WHEN l.id = ANY (barred_ids) AND NOT (kind_ = 'expired' AND u.code IS NOT DISTINCT FROM 'no_longer_wanted')
+                THEN barred_whys[array_position(barred_ids, l.id)]
+            END AS refused
+        FROM unnest(
             ids, to_states, fences, seqs, attempts, outcomes, codes, phases, http_statuses, durations_ms,
             provider_message_ids, details, reason_codes, knowns, next_actions, delays_s, windows_s, failures, in_flights,
             ambiguous, delivery_statuses, confirms_s, untils, bodies, body_hashes, subjects, template_versions
         ) AS u(id, to_state, fence, seq, attempt, outcome, code, phase, http_status, duration_ms, pid, detail,
                reason_code, known, next_action, delay_s, window_s, failure, in_flight, ambiguous, delivery_status,
                confirm_s, until, body, body_hash, subject, template_version)
-    ), locked AS MATERIALIZED (
-        -- In id order: two calls over the same intents wait for each other instead of deadlocking.
-        SELECT i.* FROM notifications_intent i WHERE i.id = ANY (ids) ORDER BY i.id FOR NO KEY UPDATE
-    ), judged AS MATERIALIZED (
-        SELECT u.*, l.id AS found, l.seq AS old_seq, l.head, l.state, l.month, l.fence AS old_fence, l.generation AS gen,
-            l.attempt_count, l.account_id, l.manual, l.first_ambiguous_at AS since,
-            coalesce(u.to_state, l.state) AS target,
-            CASE
-                WHEN l.id IS NULL THEN 'missing'
-                WHEN kind_ IN ('result', 'lease_lost') AND u.fence IS DISTINCT FROM l.fence THEN 'fence'
-                WHEN u.seq IS NOT NULL AND u.seq <> l.seq THEN 'seq'
-                WHEN by_person AND u.to_state IS NOT NULL AND u.seq IS NULL THEN 'seq'
-                WHEN NOT EXISTS (SELECT FROM move m WHERE m.kind = kind_ AND m.from_state = l.state
-                                 AND m.to_state = coalesce(u.to_state, l.state)) THEN 'move'
-                WHEN NOT EXISTS (SELECT FROM move m WHERE m.kind = kind_ AND m.from_state = l.state
-                                 AND m.to_state = coalesce(u.to_state, l.state) AND m.who = ANY (mine)
-                                 AND (m.who <> 'person' OR actor_ IS NOT NULL)) THEN 'role'
-                WHEN kind_ = 'claimed' AND l.next_attempt_at > t THEN 'not_due'
-                WHEN kind_ = 'claimed' AND u.body IS NULL AND NOT EXISTS (
-                    SELECT FROM notifications_prepared p WHERE p.intent_id = l.id AND p.generation = l.generation
-                ) THEN 'not_prepared'
-                WHEN kind_ = 'claimed' AND u.body IS NOT NULL AND (u.body_hash IS DISTINCT FROM sha256(u.body) OR EXISTS (
-                    SELECT FROM notifications_prepared p WHERE p.intent_id = l.id AND p.generation = l.generation
-                )) THEN 'frozen'
-                WHEN kind_ = 'lease_lost' AND l.next_attempt_at > t THEN 'lease_live'
-                WHEN kind_ = 'expired' AND (l.expires_at IS NULL OR l.expires_at > t) THEN 'not_expired'
-                WHEN kind_ = 'window_over' AND (l.safe_until IS NULL OR l.safe_until > t) THEN 'window_open'
-                WHEN kind_ = 'superseded' AND l.first_ambiguous_at IS NOT NULL THEN 'ambiguous'
-                WHEN kind_ = 'undone' AND NOT l.manual THEN 'not_retried'
-                -- Only where nothing of the old generation can reach the recipient.
-                WHEN kind_ = 're_prepared' AND (l.first_ambiguous_at IS NOT NULL OR l.known IS NULL
-                     OR l.known NOT IN ('invalid', 'soft_bounced', 'not_sent')) THEN 'ambiguous'
-                WHEN kind_ = 'retried' AND l.known IN ('accepted', 'conflict', 'bounced', 'complained', 'suppressed',
-                     'awaiting_approval') THEN 'known'
-                WHEN kind_ = 'retried' AND l.first_ambiguous_at IS NOT NULL
-                     AND (l.safe_until IS NULL OR l.safe_until <= t) THEN 'window_over'
-                WHEN kind_ = 'released' AND l.known IS DISTINCT FROM 'awaiting_approval' THEN 'not_held'
-                WHEN kind_ = 'reopened' AND l.state = 'accepted' AND (
-                    SELECT e.kind FROM notifications_logentry e
-                    WHERE e.intent_id = l.id AND e.month = l.month AND e.from_state <> e.to_state
-                    ORDER BY e.seq DESC LIMIT 1) <> 'adopted' THEN 'not_adopted'
-            END AS refused
-        FROM input u LEFT JOIN locked l ON l.id = u.id
-    ), written AS MATERIALIZED (
-        SELECT j.*,
-            CASE WHEN kind_ = 'late' THEN j.attempt WHEN kind_ = 'claimed' THEN j.attempt_count + 1
-                 ELSE j.attempt_count END AS entry_attempt,
-            CASE WHEN kind_ = 're_prepared' THEN j.gen + 1 ELSE j.gen END AS entry_generation,
-            CASE WHEN by_person OR (kind_ = 'claimed' AND j.manual) THEN 'manual' ELSE 'auto' END AS entry_trigger,
-            CASE WHEN kind_ = 'claimed' THEN j.old_fence + 1 WHEN kind_ = 'late' THEN j.fence
-                 ELSE j.old_fence END AS entry_fence
-        FROM judged j WHERE j.refused IS NULL
+        LEFT JOIN notifications_intent l ON l.id = u.id
     ), hashed AS MATERIALIZED (
-        SELECT w.*, notifyops_private.entry_hash_v1(
-            w.head, w.id, w.old_seq + 1, t, kind_, w.state::text, w.target, w.entry_attempt::int, w.entry_generation::int,
-            w.entry_trigger, w.entry_fence, worker_, w.outcome, w.code, w.phase, w.http_status, w.duration_ms, w.pid,
-            actor_, w.reason_code, w.detail::jsonb) AS entry_hash
-        FROM written w
-    ), frozen AS (
-        INSERT INTO notifications_prepared (intent_id, generation, account_id, body, sha256, subject, template_version)
-        SELECT h.id, h.entry_generation, h.account_id, h.body, h.body_hash, h.subject, coalesce(h.template_version, '')
-        FROM hashed h WHERE kind_ = 'claimed' AND h.body IS NOT NULL
+        SELECT j.*, notifyops_private.entry_hash_v1(
+            j.head, j.id, j.old_seq + 1, t, kind_, j.state::text, j.target, j.new_attempt, j.new_generation::int,
+            j.trigger, j.new_fence, worker_, j.outcome, j.code, j.phase, j.http_status, j.duration_ms, j.pid,
+            actor_, j.reason_code, j.detail::jsonb) AS entry_hash,
+            coalesce(started_at[array_position(ambiguous_ids, j.id)], t) AS began
+        FROM judged j
     ), entered AS (
         INSERT INTO notifications_logentry (month, intent_id, seq, at, kind, from_state, to_state, attempt, generation,
             trigger, fence, worker, outcome, code, phase, http_status, duration_ms, provider_message_id, actor,
             reason_code, detail, prev, hash)
-        SELECT h.month, h.id, h.old_seq + 1, t, kind_, h.state, h.target, h.entry_attempt, h.entry_generation,
-            h.entry_trigger, h.entry_fence, worker_, h.outcome, h.code, h.phase, h.http_status, h.duration_ms, h.pid,
-            actor_, h.reason_code, h.detail::jsonb, h.head, h.entry_hash
-        FROM hashed h
-        RETURNING intent_id
+        SELECT j.month, j.id, j.old_seq + 1, t, kind_, j.state, j.target, j.new_attempt, j.new_generation,
+            j.trigger, j.new_fence, worker_, j.outcome, j.code, j.phase, j.http_status, j.duration_ms, j.pid,
+            actor_, j.reason_code, j.detail::jsonb, j.head, j.entry_hash
+        FROM hashed j WHERE j.refused IS NULL
+    ), frozen AS (
+        INSERT INTO notifications_prepared (intent_id, generation, account_id, body, sha256, subject, template_version)
+        SELECT j.id, j.new_generation, j.account_id, j.body, j.body_hash, j.subject, coalesce(j.template_version, '')
+        FROM hashed j WHERE kind_ = 'claimed' AND j.body IS NOT NULL AND j.refused IS NULL
     ), moved AS (
-        -- FROM entered: each entry is in the log before its intent moves, which the guard on the intent checks.
         UPDATE notifications_intent i SET
-            state = h.target, seq = h.old_seq + 1, head = h.entry_hash, fence = CASE WHEN kind_ = 'late' THEN i.fence
-                ELSE h.entry_fence END,
-            generation = h.entry_generation,
-            attempt_count = CASE WHEN kind_ = 'claimed' THEN h.entry_attempt ELSE i.attempt_count END,
+            state = j.target, seq = j.old_seq + 1, head = j.entry_hash,
+            fence = CASE WHEN kind_ = 'claimed' THEN j.new_fence ELSE i.fence END,
+            generation = j.new_generation,
+            attempt_count = CASE WHEN kind_ = 'claimed' THEN j.new_attempt ELSE i.attempt_count END,
             failure_count = CASE WHEN kind_ = 'retried' THEN i.failure_limit - 1 WHEN kind_ = 'released' THEN 0
-                ELSE i.failure_count + coalesce(h.failure, false)::int END,
+                ELSE i.failure_count + coalesce(j.failure, false)::int END,
             in_flight_count = CASE WHEN kind_ IN ('retried', 're_prepared') THEN 0
-                ELSE i.in_flight_count + coalesce(h.in_flight, false)::int END,
-            leased_by = CASE WHEN h.target = 'sending' THEN CASE WHEN kind_ = 'claimed' THEN worker_
-                ELSE i.leased_by END END,
+                ELSE i.in_flight_count + coalesce(j.in_flight, false)::int END,
+            leased_by = CASE WHEN j.target <> 'sending' THEN NULL WHEN kind_ = 'claimed' THEN worker_
+                ELSE i.leased_by END,
             next_attempt_at = CASE
-                WHEN h.target NOT IN ('pending', 'retry', 'sending') THEN NULL
-                WHEN h.delay_s IS NOT NULL THEN t + make_interval(secs => h.delay_s)
-                WHEN h.target = i.state THEN i.next_attempt_at ELSE t END,
+                WHEN j.target NOT IN ('pending', 'retry', 'sending') THEN NULL
+                WHEN j.delay_s IS NOT NULL THEN t + make_interval(secs => j.delay_s)
+                WHEN j.target = i.state THEN i.next_attempt_at ELSE t END,
             first_ambiguous_at = CASE WHEN kind_ = 're_prepared' THEN NULL
-                WHEN h.ambiguous AND i.first_ambiguous_at IS NULL THEN s.started_at ELSE i.first_ambiguous_at END,
+                WHEN j.ambiguous AND i.first_ambiguous_at IS NULL THEN j.began ELSE i.first_ambiguous_at END,
             safe_until = CASE WHEN kind_ = 're_prepared' THEN NULL
-                WHEN h.ambiguous AND i.first_ambiguous_at IS NULL
-                THEN s.started_at + make_interval(secs => coalesce(h.window_s, 0)) ELSE i.safe_until END,
-            known = CASE WHEN kind_ IN ('result', 'lease_lost', 'settled', 'adopted') THEN h.known
-                ELSE coalesce(h.known, i.known) END,
-            error_code = CASE WHEN h.target = 'accepted' AND h.state <> 'accepted' THEN NULL
+                WHEN j.ambiguous AND i.first_ambiguous_at IS NULL
+                THEN j.began + make_interval(secs => coalesce(j.window_s, 0)) ELSE i.safe_until END,
+            known = CASE WHEN kind_ IN ('result', 'lease_lost', 'settled', 'adopted') THEN j.known
+                ELSE coalesce(j.known, i.known) END,
+            error_code = CASE WHEN j.target = 'accepted' AND j.state <> 'accepted' THEN NULL
                 -- A fact beside the road (late, evidence) must not overwrite why the intent stands where it stands.
-                WHEN h.target = h.state AND kind_ <> 'receipt' THEN i.error_code
-                ELSE coalesce(h.code, i.error_code) END,
-            next_action = CASE WHEN h.target = 'accepted' AND h.state <> 'accepted' THEN NULL
-                ELSE coalesce(h.next_action, i.next_action) END,
-            review_since = CASE WHEN h.target = 'needs_review' AND h.state <> 'needs_review'
+                WHEN j.target = j.state AND kind_ <> 'receipt' THEN i.error_code
+                ELSE coalesce(j.code, i.error_code) END,
+            next_action = CASE WHEN j.target = 'accepted' AND j.state <> 'accepted' THEN NULL
+                ELSE coalesce(j.next_action, i.next_action) END,
+            review_since = CASE WHEN j.target = 'needs_review' AND j.state <> 'needs_review'
                 THEN CASE WHEN kind_ = 'undone' THEN coalesce(i.review_since, t) ELSE t END ELSE i.review_since END,
-            snoozed_until = CASE WHEN kind_ = 'snoozed' THEN h.until
-                WHEN kind_ = 'resumed' OR h.target <> h.state THEN NULL ELSE i.snoozed_until END,
+            snoozed_until = CASE WHEN kind_ = 'snoozed' THEN j.until
+                WHEN kind_ = 'resumed' OR j.target <> j.state THEN NULL ELSE i.snoozed_until END,
             manual = CASE WHEN kind_ = 'retried' THEN true WHEN kind_ IN ('claimed', 'undone') THEN false
                 ELSE i.manual END,
-            provider_message_id = coalesce(h.pid, i.provider_message_id),
-            delivery_status = coalesce(h.delivery_status, i.delivery_status),
-            confirm_at = CASE WHEN h.target <> 'accepted' THEN NULL
-                WHEN h.confirm_s IS NOT NULL THEN t + make_interval(secs => h.confirm_s) ELSE i.confirm_at END
-        FROM entered n JOIN hashed h ON h.id = n.intent_id
-        LEFT JOIN LATERAL (
-            -- The attempt began no earlier than its claim: from here the provider's key may protect a lost answer.
-            SELECT coalesce(max(c.at), t) AS started_at FROM notifications_logentry c
-            WHERE h.ambiguous AND c.intent_id = h.id AND c.month = h.month AND c.kind = 'claimed'
-              AND c.attempt = h.entry_attempt
-        ) s ON true
-        WHERE i.id = h.id
-        RETURNING i.id, i.seq, i.state, i.safe_until
+            provider_message_id = coalesce(j.pid, i.provider_message_id),
+            delivery_status = coalesce(j.delivery_status, i.delivery_status),
+            confirm_at = CASE WHEN j.target <> 'accepted' THEN NULL
+                WHEN j.confirm_s IS NOT NULL THEN t + make_interval(secs => j.confirm_s) ELSE i.confirm_at END
+        FROM hashed j WHERE i.id = j.id AND j.refused IS NULL
     )
-    SELECT j.id, m.seq, coalesce(m.state, j.state)::text,
-        extract(epoch FROM m.safe_until - t)::double precision, j.refused
-    FROM judged j LEFT JOIN moved m ON m.id = j.id;
+    -- What the update has just written, said again: a join of the two would cost as much as either.
+    SELECT j.id, CASE WHEN j.refused IS NULL THEN j.old_seq + 1 END,
+        CASE WHEN j.refused IS NULL THEN j.target ELSE j.state END::text,
+        CASE WHEN j.refused IS NULL THEN extract(epoch FROM CASE
+            WHEN kind_ = 're_prepared' THEN NULL WHEN j.ambiguous AND j.since IS NULL
+            THEN j.began + make_interval(secs => coalesce(j.window_s, 0)) ELSE j.until_now END - t)::double precision END,
+        j.refused
+    FROM hashed j;
 END $$;
+
+-- The guards of the rarer kinds: why each intent may not get such an entry now, or NULL. The intents are locked.
+CREATE FUNCTION notifyops_private.barred_v1(kind_ text, ids bigint[], t timestamptz)
+RETURNS TABLE (id bigint, why text)
+LANGUAGE sql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
+    SELECT i.id, CASE kind_
+        WHEN 'lease_lost' THEN CASE WHEN i.next_attempt_at > t THEN 'lease_live' END
+        WHEN 'expired' THEN CASE WHEN i.expires_at IS NULL OR i.expires_at > t THEN 'not_expired' END
+        WHEN 'window_over' THEN CASE WHEN i.safe_until IS NULL OR i.safe_until > t THEN 'window_open' END
+        WHEN 'superseded' THEN CASE WHEN i.first_ambiguous_at IS NOT NULL THEN 'ambiguous' END
+        WHEN 'undone' THEN CASE WHEN NOT i.manual THEN 'not_retried' END
+        -- Only where nothing of the old generation can reach the recipient.
+        WHEN 're_prepared' THEN CASE WHEN i.first_ambiguous_at IS NOT NULL OR i.known IS NULL
+            OR i.known NOT IN ('invalid', 'soft_bounced', 'not_sent') THEN 'ambiguous' END
+        WHEN 'retried' THEN CASE
+            WHEN i.known IN ('accepted', 'conflict', 'bounced', 'complained', 'suppressed', 'awaiting_approval')
+                THEN 'known'
+            WHEN i.first_ambiguous_at IS NOT NULL AND (i.safe_until IS NULL OR i.safe_until <= t) THEN 'window_over' END
+        WHEN 'released' THEN CASE WHEN i.known IS DISTINCT FROM 'awaiting_approval' THEN 'not_held' END
+        WHEN 'reopened' THEN CASE WHEN i.state = 'accepted' AND (
+            SELECT e.kind FROM notifications_logentry e
+            WHERE e.intent_id = i.id AND e.month = i.month AND e.from_state <> e.to_state
+            ORDER BY e.seq DESC LIMIT 1) <> 'adopted' THEN 'not_adopted' END
+    END
+    FROM notifications_intent i WHERE i.id = ANY (ids)
+$$;

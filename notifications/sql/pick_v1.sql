@@ -64,8 +64,9 @@ BEGIN
         END IF;
     END IF;
 
-    quotas := array_fill(0, ARRAY[cardinality(lanes)]);
+    quotas := array_fill(CASE WHEN cardinality(lanes) = 1 THEN room ELSE 0 END, ARRAY[cardinality(lanes)]);
     FOR class IN 0..2 LOOP
+        EXIT WHEN cardinality(lanes) = 1;  -- the common case needs no sharing out
         SELECT count(*) FILTER (WHERE l % 64 >= (class + 1) * 16),
                array_agg(p ORDER BY p) FILTER (WHERE (l % 64) / 16 = class)
         INTO lower_lanes, in_class FROM unnest(lanes) WITH ORDINALITY AS u(l, p);

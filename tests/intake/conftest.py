@@ -7,16 +7,20 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.db import connections
 from psycopg.types.json import Jsonb
+
+from notifications import grants
 
 Connect = Callable[..., psycopg.Connection[Any]]
 Call = Callable[..., tuple[Any, ...]]
-QUERY = "SELECT id, notification_id, created, state FROM notifyops.enqueue(%s, %s, %s, %s, %s)"
+QUERY = "SELECT id, notification_id, created, state FROM notifyops.enqueue(%s, %s, %s, %s::jsonb, %s::jsonb)"
 
 
 @pytest.fixture
 def writer(as_role: Connect) -> Connect:
     """Give connections of the writer role, which may enqueue in the default workspace and in acme."""
+    grants.apply(connections["owner"])
     with as_role("owner") as owner:
         owner.execute(
             "INSERT INTO notifyops_private.notifications_workspacegrant (role, workspace) "

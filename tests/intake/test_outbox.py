@@ -21,6 +21,11 @@ def owe(report_id: str = "demo-001", to: str = "ana@example.com", **options: Any
     return outbox.enqueue("report_ready", report_id, to, options.pop("data", TITLE), **options)
 
 
+def owe_and_fail(report_id: str = "demo-001") -> None:
+    owe(report_id)
+    raise ZeroDivisionError
+
+
 def test_an_enqueue_owes_one_notification() -> None:
     owed = owe()
     assert (owed.notification_id, owed.created, owed.state) == ("report-ready/demo-001", True, "pending")
@@ -61,7 +66,7 @@ def test_an_address_that_differs_in_its_domains_case_is_the_same_wish() -> None:
         ("expires_at", datetime(2035, 1, 1, tzinfo=UTC)),
     ],
 )
-def test_the_same_key_with_other_content_is_refused_and_names_the_existing_one(changed: str, value: object) -> None:
+def test_the_same_key_with_other_content_is_refused_and_names_the_existing_one(changed: str, value: Any) -> None:
     owe()
     with pytest.raises(outbox.KeyReused) as caught:
         owe(**{changed: value})
@@ -94,8 +99,7 @@ def test_a_refusal_leaves_the_callers_transaction_usable() -> None:
 def test_a_rolled_back_savepoint_takes_its_notification_with_it() -> None:
     with transaction.atomic():
         with pytest.raises(ZeroDivisionError), transaction.atomic():
-            owe()
-            raise ZeroDivisionError
+            owe_and_fail()
         owe("demo-002")
     assert list(Intent.objects.values_list("report_id", flat=True)) == ["demo-002"]
     assert list(IntentKey.objects.values_list("report_id", flat=True)) == ["demo-002"]
@@ -195,8 +199,7 @@ def test_a_box_holds_what_the_code_under_test_owes_and_not_what_it_took_back() -
         assert len(box) == 0
         owe("demo-002", to="bea@example.com")
         with pytest.raises(ZeroDivisionError), transaction.atomic():
-            owe("demo-003")
-            raise ZeroDivisionError
+            owe_and_fail("demo-003")
     assert [(one.report_id, one.to, one.data) for one in box] == [("demo-002", "bea@example.com", TITLE)]
     assert box[0].notification_type == "report_ready"
 

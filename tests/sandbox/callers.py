@@ -42,7 +42,7 @@ class Heard:
 
 def call(sandbox: RunningSandbox, method: str, path: str, body: Any = None, **headers: str | None) -> Heard:
     """Make one request with the full key; `authorization=None` leaves a header out, `_` in names means `-`."""
-    wanted = {"authorization": f"Bearer {sandbox.full_key}", "user-agent": "tests"}
+    wanted: dict[str, str | None] = {"authorization": f"Bearer {sandbox.full_key}", "user-agent": "tests"}
     wanted |= {name.replace("_", "-"): value for name, value in headers.items()}
     raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
     connection = http.client.HTTPConnection("127.0.0.1", sandbox.port, timeout=10)

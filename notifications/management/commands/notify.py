@@ -27,6 +27,7 @@ VERBS: Final[dict[str, str]] = {
     "grant": "let a database role enqueue in a workspace",
     "verify": "recompute the chains of the log",
     "doctor": "check every invariant",
+    "demo": "an answer is lost after acceptance: one message all the same",
 }
 
 

@@ -29,9 +29,12 @@ class Command(qcluster.Command):  # type: ignore[misc]
             if faults:
                 raise CommandError("qcluster cannot start:\n- " + "\n- ".join(faults))
             readiness.ensure_schedule()
-            looping.watch()
+            # What was fetched was fetched by others, perhaps by a cluster that was killed a moment ago.
+            looping.watch(fetched_s=0)
         except DatabaseError as error:
-            raise CommandError(f"qcluster cannot start: the database does not answer ({type(error).__name__}).") from error
+            raise CommandError(
+                f"qcluster cannot start: the database does not answer ({type(error).__name__})."
+            ) from error
         finally:
             connections.close_all()
         keeper = Keeper(grace_s=settings.NOTIFYOPS_PROVIDER_TIMEOUT_S + 15, wedge_s=settings.Q_CLUSTER["timeout"] + 30)

@@ -1,0 +1,1 @@
+"""Measure the product on the machine at hand; docs/performance.md says what and how."""

@@ -1,0 +1,89 @@
+"""Changing a provider account: always with a reason, always with a revision that says what was before and after."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.forms.models import model_to_dict
+from django.utils.translation import gettext_lazy as _
+
+from notifications.models import ConfigRevision, ProviderAccount
+
+_ADDRESS_OR_PHONE: Final = re.compile(r"[^\s@<>]+@[^\s@<>]+\.[^\s@<>]|\+\s?\d[\d\s().-]{4,}\d")
+
+
+class AccountForm(forms.ModelForm):  # type: ignore[type-arg]  # Django has no such brackets at run time
+    """One account and the reason for the change. `seen` is the revision that the page showed."""
+
+    reason = forms.CharField(
+        label=_("Reason for this change"),
+        min_length=10,
+        max_length=500,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_("10 to 500 characters, kept for ever; people by ID, no addresses or phone numbers."),
+    )
+    seen = forms.IntegerField(required=False, widget=forms.HiddenInput)
+
+    class Meta:
+        model = ProviderAccount
+        fields = (
+            *("name", "kind", "channel", "base_url", "sender", "api_key_ref", "timeout_s", "declares_receipts"),
+            "enabled",
+        )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["seen"].initial = self.instance.revision if self.instance.pk else 0
+        self.before = self._state(self.instance) if self.instance.pk else None
+
+    def clean_reason(self) -> str:
+        """Refuse a reason that would keep an address for ever."""
+        reason: str = self.cleaned_data["reason"].strip()
+        if _ADDRESS_OR_PHONE.search(reason):
+            raise ValidationError(_("The reason holds an address or a phone number, and is kept: refer by ID."))
+        return reason
+
+    def clean_api_key_ref(self) -> str:
+        """Refuse the secret itself where its name belongs."""
+        reference: str = self.cleaned_data["api_key_ref"]
+        if not re.fullmatch(r"env:[A-Z][A-Z0-9_]*", reference):
+            raise ValidationError(
+                _("Name a variable of the workers, like env:NOTIFYOPS_RESEND_API_KEY; never the key itself.")
+            )
+        return reference
+
+    def clean_seen(self) -> int | None:
+        """Refuse to overwrite what somebody else changed meanwhile; the row stays locked until the end."""
+        seen: int | None = self.cleaned_data["seen"]
+        if self.instance.pk:
+            current = ProviderAccount.objects.select_for_update().get(pk=self.instance.pk)
+            if seen != current.revision:
+                raise ValidationError(
+                    _(
+                        "Somebody changed this account while you edited it (now revision %(revision)s). Reload the page."
+                    ),
+                    params={"revision": current.revision},
+                )
+        return seen
+
+    def save_with_revision(self, actor: str) -> None:
+        """Write account and revision; the caller has opened the transaction."""
+        account = self.instance
+        if self.before is not None:
+            account.revision += 1
+        account.save()
+        ConfigRevision.objects.create(
+            account=account,
+            revision=account.revision,
+            actor=actor[:200],
+            reason=self.cleaned_data["reason"],
+            before=self.before,
+            after=self._state(account),
+        )
+
+    @classmethod
+    def _state(cls, account: ProviderAccount) -> dict[str, Any]:
+        return model_to_dict(account, fields=list(cls.Meta.fields))

@@ -1,0 +1,90 @@
+"""`manage.py review VERB …`: the console's decisions from a terminal, under the same rules and on the same record."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import uuid4
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from reviews import actions, terminal
+from reviews.filters import ANY_STATE
+from reviews.models import VERBS
+from reviews.person import from_host
+from reviews.reasons import CODES
+from reviews.record import Order
+from reviews.refusals import Refused
+
+_HELP = {
+    "retry": "order one more attempt",
+    "undo": "take back a retry that no worker has taken yet",
+    "approve": "release what waits for approval",
+    "close": "settle the case without another attempt",
+    "reopen": "bring a closed case back into review",
+    "note": "write a remark that stays for ever",
+}
+
+
+class Command(BaseCommand):
+    """Whoever may run it on the host decides with a lead's permissions, recorded as cli:<user>@<host>."""
+
+    help = "Lists, shows and decides the cases that need review."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Give each verb its own arguments."""
+        verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+        listing = verbs.add_parser("list", help="the queue, what stops being safe first")
+        for name in terminal.FILTERS:
+            listing.add_argument(f"--{name}", default="", help=f"only this {name}; as in the console's filter")
+        listing.add_argument("--state", default="", help=f"another state than needs_review, or {ANY_STATE}")
+        listing.add_argument("--limit", type=int, default=50, help="how many at most (1 to 1000; default 50)")
+        listing.add_argument("--json", action="store_true", help="print one JSON array")
+        _with_key(verbs.add_parser("show", help="one case, and what may be done with it"))
+        for verb in VERBS:
+            one = _with_key(verbs.add_parser(verb, help=_HELP[verb]))
+            codes = f"one of: {', '.join(CODES[verb])}" if CODES[verb] else "not used"
+            one.add_argument("--reason-code", default="", help=codes)
+            one.add_argument("--reason", default="", help="10 to 500 characters; people by ID, no addresses")
+            one.add_argument("--seq", type=int, help="refuse if the case has moved beyond this version")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run the verb; a refusal is a sentence on stderr and exit code 1."""
+        try:
+            answer, text = self._run(options)
+        except Refused as refused:
+            raise CommandError(str(refused)) from refused
+        if options["json"]:
+            self.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2, default=terminal.as_json))
+        else:
+            self.stdout.write(text)
+
+    def _run(self, options: dict[str, Any]) -> tuple[Any, str]:
+        if options["verb"] == "list":
+            rows, count = terminal.listed(options)
+            if count != str(len(rows)):
+                self.stderr.write(f"{len(rows)} of {count} cases; --limit shows more.")
+            return rows, terminal.table(rows)
+        intent = terminal.find(options["key"], options["workspace"])
+        if options["verb"] == "show":
+            shown = terminal.shown(intent)
+            return shown, terminal.lines(shown)
+        return self._decide(intent.pk, intent.seq, options)
+
+    def _decide(self, intent_id: int, seq: int, options: dict[str, Any]) -> tuple[Any, str]:
+        order = Order(
+            token=uuid4(),
+            seq=seq if options["seq"] is None else options["seq"],
+            reason_code=options["reason_code"],
+            reason=options["reason"],
+        )
+        done = actions.perform(options["verb"], intent_id, order, from_host())
+        answer = terminal.done(done)
+        return answer, f"{answer['notification_id']}: {answer['sentence']} State: {answer['state']}."
+
+
+def _with_key(parser: CommandParser) -> CommandParser:
+    parser.add_argument("key", metavar="KEY", help="notification ID, or the number in the case's address")
+    parser.add_argument("--workspace", default="", help="the workspace of the ID (default: the empty one)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    return parser

@@ -1,0 +1,151 @@
+"""What `manage.py review` prints: the queue, one case, and what a decision came to."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+from django.db import transaction
+from django.http import QueryDict
+
+from notifications.models import Intent, IntentKey
+from reviews import case, queue
+from reviews.filters import QueueFilter
+from reviews.person import from_host
+from reviews.record import Done
+from reviews.refusals import NotAllowedNow, UnknownCase
+from reviews.standing import read_standing
+from reviews.words import DONE
+
+FILTERS: Final = ("q", "code", "known", "next", "provider", "channel", "type", "workspace", "window", "age", "attempts")
+_COLUMNS: Final = ("notification_id", "workspace", "error_code", "known", "attempts", "safe_until", "next_action")
+
+
+def listed(options: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
+    """Give the rows and the whole count. Raises NotAllowedNow for a filter that cannot be read."""
+    limit = options["limit"]
+    if not 1 <= limit <= 1000:
+        raise NotAllowedNow("--limit must be from 1 to 1000.")
+    query = QueryDict(mutable=True)
+    query.update({name: options[name] for name in (*FILTERS, "state") if options[name]})
+    with transaction.atomic():
+        filters = QueueFilter(query, queryset=Intent.objects.all(), now=read_standing().now)
+        if not filters.readable():
+            problems = [f"--{name}: {error}" for name, errors in filters.form.errors.items() for error in errors]
+            raise NotAllowedNow(" ".join(problems))
+        cases = filters.cases()
+        rows = [_row(intent) for intent in queue.read_page(cases, None, limit, "safe").rows]
+        count = queue.count_capped(cases)
+    return rows, str(count) if count <= queue.COUNT_CAP else f"{queue.COUNT_CAP:,}+"
+
+
+def find(key: str, workspace: str) -> Intent:
+    """Give the intent of a notification ID, else of a number. Raises UnknownCase."""
+    found = IntentKey.objects.filter(key=key, workspace=workspace).values_list("intent_id", flat=True).first()
+    if found is None and key.isascii() and key.isdigit() and len(key) <= 18:
+        found = int(key)
+    intent = Intent.objects.select_related("account").filter(pk=found).first() if found is not None else None
+    if intent is None:
+        raise UnknownCase
+    return intent
+
+
+def shown(intent: Intent) -> dict[str, Any]:
+    """Give one case with the verbs that are allowed now, and what forbids the others."""
+    with transaction.atomic():
+        found = case.read(intent.pk, from_host(), read_standing())
+    deeds = [
+        {
+            "at": deed.at,
+            "who": deed.who,
+            "what": str(deed.what),
+            "refused": deed.was_refused,
+            "reason": str(deed.reason),
+            "text": deed.text,
+        }
+        for deed in found["deeds"]
+    ]
+    return {
+        **_row(intent),
+        "sentence": found["sentence"],
+        "meaning": found["meaning"],
+        "recipient": found["recipient"],
+        "provider_message_id": intent.provider_message_id,
+        "allowed": [form.verb for form in found["forms"] if not form.why_not],
+        "forbidden": {form.verb: str(form.why_not) for form in found["forms"] if form.why_not},
+        "human_actions": deeds,
+    }
+
+
+def done(result: Done) -> dict[str, Any]:
+    """Give what a decision came to."""
+    intent = Intent.objects.get(pk=result.intent_id)
+    return {
+        "id": intent.pk,
+        "notification_id": intent.notification_id,
+        "verb": result.verb,
+        "at": result.at,
+        "state": intent.state,
+        "seq": intent.seq,
+        "next_attempt_at": intent.next_attempt_at,
+        "sentence": str(DONE[result.verb]),
+    }
+
+
+def _row(intent: Intent) -> dict[str, Any]:
+    return {
+        "id": intent.pk,
+        "notification_id": intent.notification_id,
+        "workspace": intent.workspace,
+        "report_id": intent.report_id,
+        "type": intent.type,
+        "channel": intent.channel,
+        "provider": intent.account.name,
+        "state": intent.state,
+        "delivery_status": intent.delivery_status,
+        "error_code": intent.error_code,
+        "known": intent.known,
+        "next_action": intent.next_action,
+        "attempts": intent.attempt_count,
+        "review_since": intent.review_since,
+        "safe_until": intent.safe_until,
+        "seq": intent.seq,
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Give rows in aligned columns."""
+    if not rows:
+        return "Nothing needs review."
+    texts = [list(_COLUMNS), *([_text(row[name]) for name in _COLUMNS] for row in rows)]
+    widths = [max(len(line[column]) for line in texts) for column in range(len(_COLUMNS))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in texts
+    )
+
+
+def lines(found: dict[str, Any]) -> str:
+    """Give one case as lines of name and value."""
+    plain = {name: value for name, value in found.items() if not isinstance(value, list | dict)}
+    text = [f"{name:20} {_text(value)}".rstrip() for name, value in plain.items()]
+    text.append(f"{'allowed':20} {', '.join(found['allowed'])}")
+    text += [f"{verb + ' forbidden':20} {why}" for verb, why in found["forbidden"].items()]
+    text += [
+        f"{_text(deed['at'])}  {deed['who']}: {deed['what']}{' (refused)' if deed['refused'] else ''}"
+        f"{', ' + deed['reason'] if deed['reason'] else ''}{': ' + deed['text'] if deed['text'] else ''}"
+        for deed in found["human_actions"]
+    ]
+    return "\n".join(text)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}Z"
+    return "" if value is None else str(value)
+
+
+def as_json(value: object) -> object:
+    """Give times in ISO 8601 with zone and microseconds."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} has no JSON form here")

@@ -1,0 +1,48 @@
+"""A workplace for every test of delivery; after each of them the invariants must hold.
+
+Models are imported inside the fixtures: this file may be loaded before Django has its settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from notifications.sandbox.app import RunningSandbox, running_sandbox
+
+if TYPE_CHECKING:
+    from tests.delivery.workplace import Workplace
+
+
+@pytest.fixture(scope="session")
+def one_sandbox() -> Iterator[RunningSandbox]:
+    """Run the provider once for all tests; its receipts never come."""
+    with running_sandbox(delivery_delay_s=3600.0) as running:
+        yield running
+
+
+@pytest.fixture
+def sandbox(one_sandbox: RunningSandbox) -> RunningSandbox:
+    """Give the sandbox as new: no mails, no faults, no limits."""
+    one_sandbox.reset()
+    one_sandbox.configure(rate_per_s=None, daily_quota=None, monthly_quota=None, suspended_keys=[])
+    return one_sandbox
+
+
+@pytest.fixture
+def place(transactional_db: None, sandbox: RunningSandbox, database_url: Callable[[str], str]) -> Iterator[Workplace]:
+    """Give the workplace; whatever the test did, no invariant of delivery may be broken by it."""
+    from django.db import connections
+
+    from notifications import doctor, grants
+    from notifications.models import ProviderAccount
+    from tests.delivery.workplace import Workplace
+
+    # The flush after the test before took the roles' rights with it.
+    grants.apply(connections["owner"])
+    account = ProviderAccount.objects.get(name="resend")
+    yield Workplace(sandbox, database_url, account.pk)
+    broken = [violation for violation in doctor.check_all() if violation.intent_id is not None]
+    assert broken == []

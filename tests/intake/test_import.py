@@ -1,0 +1,166 @@
+"""`notify import`: every line checked first, all or none; twice adds nothing; what is rejected is kept."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from notifications.models import Content, Intent
+from tests.intake.notify_cli import notify
+
+pytestmark = pytest.mark.django_db(databases=["default", "owner"])
+ROOT = Path(__file__).parents[2]
+
+
+def record(report_id: str, **changed: Any) -> dict[str, Any]:
+    good = {"notification_type": "report_ready", "report_id": report_id, "recipient": "ana@example.com"}
+    return {**good, "data": {"title": "Q3"}, **changed}
+
+
+def written(path: Path, *records: dict[str, Any] | str) -> str:
+    lines = [one if isinstance(one, str) else json.dumps(one) for one in records]
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+def test_a_file_is_imported_once_however_often_it_is_given(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl", *(record(f"r-{n}") for n in range(2500)), "", "  ")
+    assert notify("import", path).out == "2500 created, 0 were there already, 0 rejected\n"
+    again = notify("import", path, "--json")
+    assert again.document == {"created": 0, "existing": 2500, "rejected": [], "rejected_file": None}
+    assert Intent.objects.count() == 2500
+    assert not (tmp_path / "a.jsonl.rejected").exists()
+
+
+BAD = {
+    "{": "not JSON",
+    "[]": "not a JSON object",
+    '"text"': "not a JSON object",
+    '{"a": NaN}': "no number in JSON",
+    "[" * 100_000: "not JSON",
+    '{"report_id": "a", "report_id": "b"}': "stands there twice",
+    json.dumps(record("x", to="b")): "unknown field to",
+    json.dumps(record("x", recipient="nobody")): "e-mail address",
+    json.dumps(record("x", recipient=None)): "recipient is missing",
+    json.dumps(record("x", data={})): "data.title is missing",
+    json.dumps(record("x", data=[1])): "data must be a mapping",
+    json.dumps(record("x", options=[])): "options must be a JSON object",
+    json.dumps(record("x", options={"expire_at": "y"})): "unknown option expire_at",
+    json.dumps(record("x", notification_type="no_such")): "unknown notification type",
+    json.dumps(record("x", notification_type=["a"])): "unknown notification type",
+    json.dumps(record(7)): "report_id is a int",  # type: ignore[arg-type]
+}
+
+
+def test_one_bad_line_stops_all_and_each_is_reported_and_kept_as_it_was(tmp_path: Path) -> None:
+    path = written(tmp_path / "b.jsonl", record("r-1"), *BAD, record("r-2"))
+    answer = notify("import", path)
+    assert (answer.code, answer.out) == (1, f"0 created, 0 were there already, {len(BAD)} rejected\n")
+    assert Intent.objects.count() == 0
+    reported = [line for line in answer.err.splitlines() if line.startswith("line ")]
+    for number, (line, sentence) in enumerate(zip(reported, BAD.values(), strict=True), start=2):
+        assert line.startswith(f"line {number}: ")
+        assert sentence in line
+    assert "give --each" in answer.err
+    kept = tmp_path / "b.jsonl.rejected"
+    assert kept.read_text("utf-8").splitlines() == list(BAD)
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+
+
+def test_with_each_the_good_lines_are_imported(tmp_path: Path) -> None:
+    notify("import", written(tmp_path / "first.jsonl", record("taken")))
+    path = written(
+        tmp_path / "c.jsonl", record("r-1"), "{", record("taken", recipient="bea@example.com"), record("r-2")
+    )
+    answer = notify("import", path, "--each", "--json")
+    assert answer.code == 1
+    assert (answer.document["created"], answer.document["existing"]) == (2, 0)
+    assert [one["line"] for one in answer.document["rejected"]] == [2, 3]
+    assert "exists with other content" in answer.document["rejected"][1]["reason"]
+    assert len((tmp_path / "c.jsonl.rejected").read_text().splitlines()) == 2
+
+
+def test_a_refusal_by_the_database_rolls_the_whole_import_back(tmp_path: Path) -> None:
+    path = written(tmp_path / "d.jsonl", *(record(f"r-{n}") for n in range(1200)), record("r-7", data={"title": "Q4"}))
+    answer = notify("import", path)
+    assert answer.code == 1
+    assert 'line 1201: notification "report-ready/r-7" exists with other content' in answer.err
+    assert Intent.objects.count() == 0
+
+
+def test_csv_takes_a_column_for_each_value_in_the_types_own_form(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text(
+        "\ufeffnotification_type,report_id,recipient,data.title,workspace,priority,data.note\r\n"
+        'report_ready,r-1,ana@example.com,"Q3, ""final""\r\nsecond line",acme,bulk,\r\n'
+        "\r\n"
+        "report_ready,r-2,ana@example.com,007,,,more\r\n",
+        encoding="utf-8",
+        newline="",
+    )
+    assert notify("import", str(path)).out.startswith("2 created")
+    first, second = Content.objects.order_by("intent__report_id")
+    assert (first.data, first.intent.workspace) == ({"title": 'Q3, "final"\r\nsecond line'}, "acme")
+    assert (second.data, second.intent.workspace) == ({"title": "007", "note": "more"}, "")
+
+
+def test_csv_lines_are_counted_as_an_editor_does_and_kept_with_the_header(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    header = "notification_type,report_id,recipient,data\n"
+    bad = ["report_ready,r-2,nobody,{}\n", "report_ready,r-3\n", "report_ready,r-4,ana@example.com,[1]\n"]
+    path.write_text(
+        header + 'report_ready,r-1,ana@example.com,"{""title"": ""a\\nb""}"\n' + "".join(bad), encoding="utf-8"
+    )
+    answer = notify("import", str(path), "--each")
+    assert [line.split(":")[0] for line in answer.err.splitlines()[:3]] == ["line 3", "line 4", "line 5"]
+    assert (tmp_path / "f.csv.rejected").read_text() == header + "".join(bad)
+    assert Intent.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "it does not name notification_type"),
+        (b"notification_type,report_id\n", "it does not name recipient"),
+        (b"notification_type,report_id,recipient,recipient\n", "names a column twice"),
+        (b"notification_type,report_id,recipient,tilte\n", 'unknown column "tilte"'),
+        (b'notification_type,report_id,recipient\nreport_ready,r,"a"b\n', "Line 2 is not CSV"),
+        (b"notification_type,report_id,recipient\nreport_ready,r,\xff\n", "not UTF-8"),
+    ],
+)
+def test_a_csv_file_that_cannot_be_read_says_how_to_mend_it(tmp_path: Path, content: bytes, sentence: str) -> None:
+    path = tmp_path / "g.csv"
+    path.write_bytes(content)
+    answer = notify("import", str(path))
+    assert (answer.code, answer.out) == (1, "")
+    assert sentence in answer.err
+
+
+def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+    assert "no such file" in notify("import", str(tmp_path / "none")).err
+    assert "is a directory" in notify("import", str(tmp_path)).err
+
+
+@pytest.mark.django_db(transaction=True, databases=["default", "owner"])
+def test_standard_input_is_imported_and_its_rejected_lines_are_kept(
+    process_env: Callable[[str], dict[str, str]], tmp_path: Path, database_url: Callable[[str], str]
+) -> None:
+    def piped(text: bytes) -> subprocess.CompletedProcess[bytes]:
+        command = [sys.executable, str(ROOT / "manage.py"), "notify", "import", "-", "--each"]
+        return subprocess.run(
+            command, input=text, env=process_env("owner"), cwd=tmp_path, capture_output=True, timeout=60, check=False
+        )
+
+    ended = piped(b'{"bad": 1}\n' + json.dumps(record("r-1", data={"title": "\ud800 \0 ok"})).encode() + b"\n")
+    assert (ended.returncode, ended.stdout) == (1, b"1 created, 0 were there already, 1 rejected\n"), ended.stderr
+    assert b"line 1: unknown field bad" in ended.stderr
+    assert (tmp_path / "stdin.rejected").read_bytes() == b'{"bad": 1}\n'
+    assert Content.objects.get().data == {"title": "\ufffd \ufffd ok"}
+    assert b"not UTF-8" in piped(b"\xff\xfe").stderr
