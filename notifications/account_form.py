@@ -62,9 +62,7 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]  # Django has no s
             current = ProviderAccount.objects.select_for_update().get(pk=self.instance.pk)
             if seen != current.revision:
                 raise ValidationError(
-                    _(
-                        "Somebody changed this account while you edited it (now revision %(revision)s). Reload the page."
-                    ),
+                    _("Somebody changed this account meanwhile (now revision %(revision)s): reload the page."),
                     params={"revision": current.revision},
                 )
         return seen

@@ -151,7 +151,7 @@ def play(story: Story, *, using: str, recipient: str = "ana@example.com") -> int
         fence = 0
         for step in story.steps:
             fence += step.kind is EntryKind.CLAIMED
-            _append(step, intent_id, fence, using)
+            append_step(step, intent_id, fence, using)
         return intent_id
 
 
@@ -166,7 +166,8 @@ def _enqueue(story: Story, using: str, recipient: str) -> tuple[int, bool]:
     return intent_id, created
 
 
-def _append(step: Step, intent_id: int, fence: int, using: str) -> None:
+def append_step(step: Step, intent_id: int, fence: int, using: str) -> None:
+    """Append one entry as the role behind alias `using`. Raises DatabaseError where the door refuses it."""
     facts: dict[str, Any] = dict(step.facts)
     actor = None
     if step.kind is EntryKind.CLAIMED:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 
 from django import template
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from reviews import hints
@@ -28,13 +27,6 @@ def when(at: datetime | None, now: datetime) -> SafeString | str:
         f"{at:%Y-%m-%d %H:%M:%S}",
         age(at, now),
     )
-
-
-@register.filter
-def breakable(text: str | None) -> SafeString:
-    """Let a long id or code break after its own separators, before it breaks anywhere."""
-    parts = re.split(r"(?<=[./_:~])", text or "")
-    return format_html_join(mark_safe("<wbr>"), "{}", ((part,) for part in parts if part))
 
 
 @register.simple_tag

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -169,41 +168,40 @@ def test_tail_prints_the_newest_entries_oldest_first() -> None:
     assert [one["id"] for one in documents] == [f"report-approved/demo-{n}" for n in range(3)]
 
 
+def installed(home: Path, *people: Person) -> Installation:
+    return Installation(
+        web_url="http://127.0.0.1:8000",
+        sandbox_url="http://127.0.0.1:1",
+        sandbox_control_url="http://127.0.0.1:1/__sandbox__",
+        database={"writer": "postgresql://notifyops_local_writer:secret@127.0.0.1:5433/notifyops"},
+        home=str(home),
+        logs=str(home),
+        people=people,
+    )
+
+
 def test_info_prints_where_things_are_and_passwords_of_the_database_only_in_json(settings: Any, tmp_path: Path) -> None:
     settings.NOTIFYOPS_INSTALLATION = None
     nothing = notify("info", "--json")
     assert (nothing.code, nothing.out) == (1, "")
     assert "make up" in nothing.err
-    urls = {
-        role: f"postgresql://notifyops_local_{role}:secret@127.0.0.1:5433/notifyops" for role in ("owner", "writer")
-    }
-    where = {"sandbox_url": "http://127.0.0.1:1", "sandbox_control_url": "http://127.0.0.1:1/__sandbox__"}
-    running = Installation(
-        web_url="http://127.0.0.1:8000", database=urls, home=str(tmp_path), logs=str(tmp_path), **where
-    )
-    settings.NOTIFYOPS_INSTALLATION = running
+    settings.NOTIFYOPS_INSTALLATION = installed(tmp_path)
     found = notify("info", "--json").document
     assert set(found) == {"web_url", "sandbox_url", "sandbox_control_url", "database", "home", "logs"}
-    assert found["database"]["writer"] == urls["writer"]
-    settings.NOTIFYOPS_INSTALLATION = Installation(
-        web_url="http://127.0.0.1:8000",
-        database=urls,
-        home="/h",
-        logs="/l",
-        people=(Person("olga", "pw", "operator"),),
-        **where,
-    )
+    assert found["database"]["writer"] == "postgresql://notifyops_local_writer:secret@127.0.0.1:5433/notifyops"
+    settings.NOTIFYOPS_INSTALLATION = installed(tmp_path, Person("olga", "pw", "operator"))
     assert notify("info", "--json").document["people"] == [{"username": "olga", "password": "pw", "role": "operator"}]
     printed = notify("info").out
     assert "127.0.0.1:5433/notifyops as notifyops_local_writer" in printed
     assert "secret" not in printed
 
 
-def test_grant_lets_a_role_into_a_workspace(django_capture_on_commit_callbacks: Callable[..., Any]) -> None:
+def test_grant_lets_a_role_into_a_workspace() -> None:
     def workspaces() -> list[str]:
         with connections["owner"].cursor() as cursor:
             cursor.execute(
-                "SELECT workspace FROM notifyops_private.notifications_workspacegrant WHERE role LIKE '%%writer' ORDER BY 1"
+                "SELECT workspace FROM notifyops_private.notifications_workspacegrant "
+                "WHERE role = 'notifyops_test_writer' ORDER BY 1"
             )
             return [row[0] for row in cursor.fetchall()]
 
