@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from bench import deliveries
+from bench import claims, deliveries, intake, latency
 from bench.figures import Report
 from bench.stage import BenchFailed, Stage, raised
 from notifyops.env import BadValue
@@ -22,6 +22,9 @@ from notifyops.env import BadValue
 MEASUREMENTS: Final[dict[str, Callable[[Stage, Report], None]]] = {
     "loop": deliveries.without_delay,
     "delay": deliveries.with_delay,
+    "intake": intake.measure,
+    "latency": latency.measure,
+    "claim": claims.measure,
 }
 # What a change must not undo, whatever the machine: half of the bare loop.
 GUARDED: Final = 0.5
@@ -56,7 +59,9 @@ def _parsed(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"what to measure: {', '.join(MEASUREMENTS)}")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every sample to FILE")
     parser.add_argument("--quick", action="store_true", help="one run of each, smaller: two minutes instead of fifteen")
-    parser.add_argument("--guard", action="store_true", help=f"exit 1 where the loop is below {GUARDED:.0%} of the bare one")
+    parser.add_argument(
+        "--guard", action="store_true", help=f"exit 1 where the loop is below {GUARDED:.0%} of the bare one"
+    )
     found = parser.parse_args(argv)
     unknown = [name for name in found.names if name not in MEASUREMENTS]
     if unknown:

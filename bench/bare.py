@@ -19,8 +19,8 @@ _TABLES: Final = """
 CREATE SCHEMA IF NOT EXISTS bench_bare;
 CREATE TABLE IF NOT EXISTS bench_bare.intent (
     id bigint PRIMARY KEY, key text NOT NULL, body text NOT NULL, status text NOT NULL, next_at timestamptz NOT NULL,
-    lease_token uuid, lease_until timestamptz, provider_id text, http_status integer, attempts integer NOT NULL DEFAULT 0,
-    updated_at timestamptz NOT NULL DEFAULT now()
+    lease_token uuid, lease_until timestamptz, provider_id text, http_status integer,
+    attempts integer NOT NULL DEFAULT 0, updated_at timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 80);
 CREATE INDEX IF NOT EXISTS intent_due ON bench_bare.intent (next_at, id) WHERE status = 'pending';
 CREATE TABLE IF NOT EXISTS bench_bare.attempt (

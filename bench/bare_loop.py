@@ -35,7 +35,8 @@ WITH due AS (
         attempts = i.attempts + 1, updated_at = now()
     FROM due WHERE i.id = due.id RETURNING i.id, i.key, i.body, i.attempts
 ), started AS (
-    INSERT INTO bench_bare.attempt (intent_id, attempt, event, lease_token) SELECT id, attempts, 'started', %s FROM leased
+    INSERT INTO bench_bare.attempt (intent_id, attempt, event, lease_token)
+    SELECT id, attempts, 'started', %s FROM leased
 )
 SELECT id, key, body, attempts FROM leased
 """
@@ -51,7 +52,9 @@ INSERT INTO bench_bare.attempt (intent_id, attempt, event, lease_token, http_sta
 SELECT r.id, r.attempt, CASE WHEN m.id IS NULL THEN 'late' ELSE 'finished' END, %s, r.http, r.pid, r.ms
 FROM result r LEFT JOIN moved m USING (id)
 """
-_PINNED: Final = "SELECT set_config(n, 'off', false) FROM unnest('{enable_seqscan,enable_hashjoin,enable_mergejoin}'::text[]) n"
+_PINNED: Final = (
+    "SELECT set_config(n, 'off', false) FROM unnest('{enable_seqscan,enable_hashjoin,enable_mergejoin}'::text[]) n"
+)
 
 
 @dataclass(slots=True)

@@ -16,8 +16,8 @@ Owner = psycopg.Connection[Any]
 _TITLE: Final = "Quarterly figures of the northern region, second edition " * 2
 _BACKLOG: Final = """
 WITH named AS MATERIALIZED (
-    SELECT nextval('notifyops_private.notifications_intent_id_seq') AS id, %(run)s || '-' || g AS report_id, a.id AS account,
-        t.now
+    SELECT nextval('notifyops_private.notifications_intent_id_seq') AS id, %(run)s || '-' || g AS report_id,
+        a.id AS account, t.now
     FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS g,
         (SELECT id FROM notifyops_private.notifications_provideraccount WHERE name = 'resend') AS a,
         (SELECT clock_timestamp() AS now) AS t
@@ -25,8 +25,8 @@ WITH named AS MATERIALIZED (
     INSERT INTO notifyops_private.notifications_intent (id, notification_id, report_id, type, channel, workspace,
         account_id, lane, next_attempt_at, failure_limit, head, month, created_at, created_by)
     SELECT id, 'report-ready/' || report_id, report_id, 'report_ready', 'email', '', account, 16 + (hashtext('') & 15),
-        now, 3, notifyops_private.genesis_v1(id, 'report-ready/' || report_id, '', report_id, 'report_ready', 'email', '',
-        now), date_trunc('month', now AT TIME ZONE 'UTC')::date, now, session_user
+        now, 3, notifyops_private.genesis_v1(id, 'report-ready/' || report_id, '', report_id, 'report_ready', 'email',
+        '', now), date_trunc('month', now AT TIME ZONE 'UTC')::date, now, session_user
     FROM named
 )
 INSERT INTO notifyops_private.notifications_content (intent_id, recipient, commitment, data)
@@ -35,8 +35,8 @@ FROM named
 """
 _KEPT: Final = """
 INSERT INTO notifyops_private.notifications_intent (notification_id, report_id, type, channel, workspace, account_id,
-    lane, state, next_attempt_at, attempt_count, fence, seq, failure_limit, provider_message_id, head, month, created_at,
-    created_by)
+    lane, state, next_attempt_at, attempt_count, fence, seq, failure_limit, provider_message_id, head, month,
+    created_at, created_by)
 SELECT 'report-ready/kept-' || g, 'kept-' || g, 'report_ready', 'email', '', a.id, 16 + (hashtext('') & 15), 'accepted',
     NULL, 1, 1, 2, 3, '00000000-0000-4000-9000-' || lpad(to_hex(g), 12, '0'), t.head, t.month,
     t.now - interval '30 days', 'kept'

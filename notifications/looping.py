@@ -29,8 +29,6 @@ from notifications.delivery.loop import Loop
 logger = logging.getLogger(__name__)
 
 PEERS_EVERY_S = 3.0
-# A fetched task starts within this time, or its worker is gone or all are busy; queueing it twice does no harm.
-FETCHED_S = 10.0
 JUST_FETCHED = timedelta(seconds=10)
 
 
@@ -125,8 +123,11 @@ async def _watch_peers(orphaned: Callable[[], bool]) -> None:
             continue  # the next look, a few seconds on, finds the database back
 
 
-def watch() -> str:
-    """Queue the loops and the chores that nobody holds and that are not queued already; give what was queued."""
+def watch(*, just_fetched: timedelta = JUST_FETCHED) -> str:
+    """Queue the loops and the chores that nobody holds and that are not queued already; give what was queued.
+
+    A task that was fetched within `just_fetched` counts as queued: somebody is about to start it.
+    """
     free, chores_free = slots.missing(wiring.direct_dsn("watch"), settings.NOTIFYOPS_LOOPS)
     wanted: list[tuple[str, tuple[int, ...]]] = [("notifications.tasks.deliver", (number,)) for number in free]
     if chores_free:
@@ -134,7 +135,7 @@ def watch() -> str:
     if not wanted:
         return "nothing missing"
     try:
-        queued = _queued()
+        queued = _queued(just_fetched)
     finally:
         connections.close_all()
     missing = [one for one in wanted if one not in queued]
@@ -143,7 +144,7 @@ def watch() -> str:
     return f"queued {len(missing)}"
 
 
-def _queued() -> set[tuple[str, tuple[int, ...]]]:
+def _queued(just_fetched: timedelta) -> set[tuple[str, tuple[int, ...]]]:
     """Give the tasks that some worker will start, or has just fetched.
 
     A fetched task stays in the table until it ends, also where its worker died with it: after a moment it counts no
@@ -151,6 +152,6 @@ def _queued() -> set[tuple[str, tuple[int, ...]]]:
     """
     now = timezone.now()
     retry = timedelta(seconds=settings.Q_CLUSTER["retry"])
-    waiting = OrmQ.objects.filter(Q(lock__lte=now) | Q(lock__gt=now + retry - JUST_FETCHED))
+    waiting = OrmQ.objects.filter(Q(lock__lte=now) | Q(lock__gt=now + retry - just_fetched))
     # A task signed with an older secret key cannot be read, and will be dropped by the queue.
     return {(task.task.get("func", ""), tuple(task.task.get("args", ()))) for task in waiting[:200]}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote, urlencode
@@ -23,14 +25,16 @@ def role_names(site: str) -> dict[str, str]:
 
 def read(url: str, *, name: str) -> dict[str, str]:
     """Split an address into libpq's parameters; `name` is the variable it came from. Never repeats the address."""
-    try:
-        found = conninfo_to_dict(url)
-    except psycopg.Error as error:
+    found: dict[str, str] = {}
+    with contextlib.suppress(psycopg.Error, UnicodeError):
+        found = {key: str(value) for key, value in conninfo_to_dict(url).items() if value is not None}
+    if not found or not re.fullmatch(r"[0-9,]*", found.get("port", "")):
+        # Without its cause: libpq quotes the whole address.
         raise BadValue(
             f"{name} cannot be used: it must be a PostgreSQL address such as "
             f"postgresql://user:password@127.0.0.1:5432/notifyops."
-        ) from error
-    return {key: str(value) for key, value in found.items() if value is not None}
+        )
+    return found
 
 
 def write(parts: Mapping[str, str]) -> str:

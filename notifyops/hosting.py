@@ -73,7 +73,9 @@ def connect(url: str) -> psycopg.Connection[Any]:
     try:
         return psycopg.connect(url, autocommit=True, connect_timeout=10)
     except psycopg.OperationalError as error:
-        raise BadValue(f"No database answers at {dsn.place(url)}: {str(error).strip().splitlines()[-1]}") from error
+        # The first line says what went wrong; the next ones ask whether the server runs.
+        said = str(error).strip().partition("\n")[0]
+        raise BadValue(f"No database answers at {dsn.place(url)}: {said}") from error
 
 
 def role_urls(url: str, names: Mapping[str, str], passwords: Mapping[str, str], *, database: str) -> dict[str, str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from django.contrib.postgres.functions import TransactionNow
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 VERBS = ("retry", "undo", "approve", "close", "reopen", "note")
@@ -25,7 +25,7 @@ class Review(models.Model):
     actor = models.CharField(_("by"), max_length=200)
     # Protected: who decided must stay known, so people are deactivated and not deleted.
     user = models.ForeignKey("auth.User", models.PROTECT, null=True, blank=True, related_name="+")
-    at = models.DateTimeField(_("at"), db_default=TransactionNow())
+    at = models.DateTimeField(_("at"), db_default=Now())
     outcome = models.CharField(_("outcome"), max_length=8)
     refusal = models.CharField(_("refusal"), max_length=40, db_default="", default="", blank=True)
     action_token = models.UUIDField(null=True, blank=True)
@@ -78,7 +78,7 @@ class Note(models.Model):
     )
     actor = models.CharField(_("by"), max_length=200)
     user = models.ForeignKey("auth.User", models.PROTECT, null=True, blank=True, related_name="+")
-    at = models.DateTimeField(_("at"), db_default=TransactionNow())
+    at = models.DateTimeField(_("at"), db_default=Now())
     text = models.CharField(_("text"), max_length=500)
     action_token = models.UUIDField()
 

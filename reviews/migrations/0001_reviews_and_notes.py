@@ -1,7 +1,7 @@
 """Reviews and notes."""
 
-import django.contrib.postgres.functions
 import django.db.models.deletion
+import django.db.models.functions.datetime
 from django.conf import settings
 from django.db import migrations, models
 
@@ -22,9 +22,7 @@ class Migration(migrations.Migration):
                 ("actor", models.CharField(max_length=200, verbose_name="by")),
                 (
                     "at",
-                    models.DateTimeField(
-                        db_default=django.contrib.postgres.functions.TransactionNow(), verbose_name="at"
-                    ),
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name="at"),
                 ),
                 ("text", models.CharField(max_length=500, verbose_name="text")),
                 ("action_token", models.UUIDField()),
@@ -65,9 +63,7 @@ class Migration(migrations.Migration):
                 ("actor", models.CharField(max_length=200, verbose_name="by")),
                 (
                     "at",
-                    models.DateTimeField(
-                        db_default=django.contrib.postgres.functions.TransactionNow(), verbose_name="at"
-                    ),
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name="at"),
                 ),
                 ("outcome", models.CharField(max_length=8, verbose_name="outcome")),
                 (

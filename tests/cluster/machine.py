@@ -28,6 +28,7 @@ QUICK: Final = {
     "NOTIFYOPS_LOOPS": "2",
 }
 WORKERS: Final = 5  # two loops, the chores, and two that idle
+NO_ORPHAN_WITHIN_S: Final = 2.0
 OWE: Final = "SELECT notification_id FROM notifyops.enqueue(%s, %s, 'ana@example.com', '{\"title\": \"Q3\"}', '{}')"
 
 
@@ -81,17 +82,27 @@ class Cluster:
 
     def remember(self) -> None:
         """Note newly forked processes too, so that none of them can be an orphan unseen."""
-        self.everyone += [pid for pid in children.descendants(self.parent) if pid not in self.everyone]
+        if self.process.poll() is None:
+            self.everyone += [p for p in (self.parent, *children.descendants(self.parent)) if p not in self.everyone]
 
-    def orphans(self) -> list[int]:
+    def living(self) -> list[int]:
+        """Give those of its processes, new ones included, that run now."""
+        self.remember()
         return [pid for pid in self.everyone if lives(pid)]
 
-    def ended(self, within_s: float) -> int:
-        """Give the exit code; fail where the parent has not ended in time."""
+    def hit(self, pid: int) -> None:
+        """Kill one process; all others are remembered first."""
+        self.remember()
+        os.kill(pid, signal.SIGKILL)
+
+    def ended(self, within_s: float = 5.0) -> int:
+        """Give the exit code; fail where the parent has not ended in time, or left an orphan."""
         try:
-            return self.process.wait(within_s)
+            code = self.process.wait(within_s)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"the cluster did not end within {within_s:g} s:\n{self.printed()}") from None
+        eventually(lambda: not [pid for pid in self.everyone if lives(pid)], NO_ORPHAN_WITHIN_S)
+        return code
 
     def stop(self, within_s: float = 20.0) -> int:
         """Ask the parent alone to stop; give the exit code."""
@@ -101,8 +112,7 @@ class Cluster:
 
     def kill(self) -> None:
         """End every process, stopped ones too. Without effect on a cluster that has ended."""
-        if self.process.poll() is None:
-            self.remember()
+        self.remember()
         for pid in self.everyone:
             if lives(pid):
                 os.kill(pid, signal.SIGKILL)
@@ -170,6 +180,13 @@ class Field:
         """Owe a notification for each report in one transaction; give their keys."""
         with self.web.transaction():
             return [self.web.execute(OWE, [kind, report]).fetchone()[0] for report in reports]  # type: ignore[index]
+
+    def in_flight(self, reports: list[str], *, seconds: float) -> list[str]:
+        """Owe notifications whose calls take so long; give their keys when all calls are under way."""
+        self.sandbox.fault(stage="during", kind="delay", seconds=seconds, times=len(reports))
+        keys = self.owe(*reports)
+        eventually(lambda: all(self.sandbox.ledger(key).http_requests for key in keys), 10, every_s=0.01)
+        return keys
 
     def states(self) -> dict[str, int]:
         """Count all intents by state."""

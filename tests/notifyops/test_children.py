@@ -63,7 +63,7 @@ def test_a_child_that_dies_is_started_again_after_a_wait(tmp_path: Path) -> None
 def test_a_child_that_cannot_start_waits_longer_each_time(tmp_path: Path) -> None:
     child = Child(command(tmp_path, "raise SystemExit(3)"))
     child.start()
-    waits = []
+    waits: list[float] = []
     while len(waits) < 3:
         if child.tend() == 3:
             waits.append(child.restart_at - time.monotonic())

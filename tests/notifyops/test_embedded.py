@@ -118,6 +118,7 @@ def test_a_taken_port_is_exchanged_for_a_free_one(home: Path) -> None:
     child, before = start(home)
     children.stop([child])
     with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         other.bind(("127.0.0.1", int((home / "postgres-port").read_text())))
         other.listen()
         child, after = start(home)

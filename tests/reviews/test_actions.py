@@ -17,7 +17,7 @@ from reviews.refusals import BadReason, ChangedMeanwhile, NotAllowedNow, NotPerm
 from tests.reviews import cases
 from tests.reviews.cases import go_on, make_case, make_person, order
 
-pytestmark = [pytest.mark.django_db, pytest.mark.role("owner")]
+pytestmark = [pytest.mark.django_db(databases=["default", "owner"]), pytest.mark.role("owner")]
 EXPLAINED = "The customer called us about this."
 
 
@@ -58,9 +58,7 @@ def test_a_manual_retry_buys_one_attempt_and_the_numbers_run_on() -> None:
     intent = make_case()
     actions.perform("retry", intent.pk, order(intent, "provider_recovered"), olga())
     assert Intent.objects.get(pk=intent.pk).failure_count == intent.failure_limit - 1
-    failed = seed.attempt(
-        Outcome.NOT_SENT, "not_sent.dns", State.NEEDS_REVIEW, next_action=NextAction.RETRY_SAME_KEY
-    )
+    failed = seed.attempt(Outcome.NOT_SENT, "not_sent.dns", State.NEEDS_REVIEW, next_action=NextAction.RETRY_SAME_KEY)
     with pytest.raises(Exception, match="not_due"):
         go_on(Intent.objects.get(pk=intent.pk), *failed)
     undone = actions.perform("undo", intent.pk, order(Intent.objects.get(pk=intent.pk)), lena())
@@ -71,7 +69,12 @@ def test_a_manual_retry_buys_one_attempt_and_the_numbers_run_on() -> None:
         *failed,
     )
     claims = LogEntry.objects.filter(intent_id=intent.pk, kind="claimed").order_by("seq")
-    assert [(claim.attempt, claim.trigger) for claim in claims] == [(1, "auto"), (2, "auto"), (3, "auto"), (4, "manual")]
+    assert [(claim.attempt, claim.trigger) for claim in claims] == [
+        (1, "auto"),
+        (2, "auto"),
+        (3, "auto"),
+        (4, "manual"),
+    ]
     assert again.state == "needs_review"
 
 

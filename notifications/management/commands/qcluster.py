@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -30,7 +31,7 @@ class Command(qcluster.Command):  # type: ignore[misc]
                 raise CommandError("qcluster cannot start:\n- " + "\n- ".join(faults))
             readiness.ensure_schedule()
             # What was fetched was fetched by others, perhaps by a cluster that was killed a moment ago.
-            looping.watch(fetched_s=0)
+            looping.watch(just_fetched=timedelta())
         except DatabaseError as error:
             raise CommandError(
                 f"qcluster cannot start: the database does not answer ({type(error).__name__})."

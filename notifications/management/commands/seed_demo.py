@@ -33,7 +33,8 @@ class Command(BaseCommand):
         played = [(story, seed.play(story, using="owner")) for story in seed.stories()]
         made = [story.report_id for story, intent_id in played if intent_id is not None]
         if CLOSED in made:
-            call_command("review", "close", f"report-ready/{CLOSED}", reason_code="delivered_elsewhere", stdout=StringIO())
+            key = f"report-ready/{CLOSED}"
+            call_command("review", "close", key, reason_code="delivered_elsewhere", stdout=StringIO())
         waiting = Intent.objects.filter(state="needs_review").count()
         self.stdout.write(
             f"{len(made)} demo notifications added, {len(played) - len(made)} were there; {waiting} need review."

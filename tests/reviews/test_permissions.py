@@ -1,0 +1,88 @@
+"""Who may do what, over every address, as the web role of a real installation."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from notifications.models import Intent
+from reviews import actions
+from reviews.models import VERBS, Review
+from reviews.person import from_host
+from tests.reviews import cases
+from tests.reviews.cases import login, make_case, order, post
+
+pytestmark = pytest.mark.django_db(transaction=True)
+EXPLAINED = "Looked at it together with the owner."
+REASON = {"retry": "code_fixed", "close": "duplicate", "reopen": "new_information", "approve": "content_checked"}
+MAY = {
+    "sam": set(),
+    "vera": set(),
+    "olga": {"retry", "undo", "close", "note"},
+    "lena": set(VERBS),
+}
+
+
+def case_for(verb: str, name: str) -> Intent:
+    """Make a case in which the verb is allowed, for whoever has its permission."""
+    if verb == "approve":
+        return make_case((), type="report_approved")
+    intent = make_case()
+    if verb == "undo":
+        post(login(name), intent, "retry", reason_code="code_fixed")
+        if name in ("sam", "vera"):
+            actions.perform("retry", intent.pk, order(intent, "code_fixed"), from_host())
+    if verb == "reopen":
+        actions.perform("close", intent.pk, order(intent, "duplicate"), from_host())
+    return Intent.objects.get(pk=intent.pk)
+
+
+@pytest.mark.parametrize("name", ["sam", "vera", "olga", "lena"])
+def test_every_verb_is_done_or_refused_by_role_and_refusals_are_recorded(name) -> None:
+    client = login(name)
+    for verb in VERBS:
+        intent = case_for(verb, name)
+        refused_before = Review.objects.filter(outcome="refused", action=verb).count()
+        response = post(client, intent, verb, reason_code=REASON.get(verb, ""), reason=EXPLAINED)
+        after = Intent.objects.get(pk=intent.pk)
+        refused = Review.objects.filter(outcome="refused", action=verb).count() - refused_before
+        if verb in MAY[name]:
+            assert (response.status_code, refused) == (303, 0), (name, verb)
+        else:
+            assert (response.status_code, refused, after.seq) == (403, 1, intent.seq), (name, verb)
+        assert client.get(f"/reviews/{intent.pk}/{verb}").status_code == 405
+
+
+@pytest.mark.parametrize(("name", "status"), [("sam", 403), ("vera", 200), ("olga", 200), ("lena", 200)])
+def test_who_may_read_the_queue_and_its_cases(name, status) -> None:
+    intent = make_case(cases.UNKNOWN)
+    client = login(name)
+    for url in ("/reviews/", f"/reviews/{intent.pk}/", "/reviews/?state=any"):
+        assert client.get(url).status_code == status
+
+
+def test_a_stranger_without_a_login_reaches_the_login_only() -> None:
+    intent = make_case()
+    client = Client()
+    for url in ("/reviews/", f"/reviews/{intent.pk}/", "/admin/"):
+        response = client.get(url)
+        assert response.status_code == 302
+        assert "login" in response["Location"]
+    for verb in VERBS:
+        assert post(client, intent, verb, reason_code=REASON.get(verb, ""), reason=EXPLAINED).status_code == 302
+    assert Intent.objects.get(pk=intent.pk).seq == intent.seq
+    assert not Review.objects.exists()
+
+
+def test_the_three_groups_are_made_again_after_a_flush_and_a_changed_one_stays(as_role) -> None:
+    from django.apps import apps
+    from django.contrib.auth.models import Group
+
+    from reviews import groups
+
+    viewers = Group.objects.get(name="Viewers")
+    viewers.permissions.clear()
+    Group.objects.get(name="Leads").delete()
+    groups.refill(apps.get_app_config("reviews"), using="owner")
+    assert viewers.permissions.count() == 0
+    assert set(Group.objects.get(name="Leads").permissions.values_list("codename", flat=True)) == set(groups.LEADS)

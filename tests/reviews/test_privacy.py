@@ -1,0 +1,65 @@
+"""No page, and no command, shows an address, a subject, a body or a provider's own text."""
+
+from __future__ import annotations
+
+import hashlib
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from notifications.cli import seed
+from notifications.states import EntryKind
+from tests.reviews import cases
+from tests.reviews.cases import login, make_case, post
+
+pytestmark = [pytest.mark.django_db(databases=["default", "owner"]), pytest.mark.role("owner")]
+CANARIES = ("canarylocal", "canarydomain", "CANARY-SUBJECT", "CANARY-BODY", "CANARY-PROVIDER-TEXT", "CANARY-TITLE")
+
+
+def planted(steps: tuple[seed.Step, ...]) -> tuple[seed.Step, ...]:
+    body = b"CANARY-BODY"
+    frozen = {"body": body, "body_hash": hashlib.sha256(body).digest(), "subject": "CANARY-SUBJECT"}
+    found, first = [], True
+    for step in steps:
+        extra = frozen if first and step.kind is EntryKind.CLAIMED else {"detail": {"text": "CANARY-PROVIDER-TEXT"}}
+        first = first and step.kind is not EntryKind.CLAIMED
+        found.append(seed.Step(step.kind, dict(step.facts) | extra))
+    return tuple(found)
+
+
+@pytest.mark.parametrize("steps", [cases.UNKNOWN, cases.RECIPIENT, cases.BOUNCED, cases.CONFLICT, ()])
+def test_canaries_planted_in_content_bytes_and_log_reach_no_page(steps) -> None:
+    intent = make_case(planted(steps), recipient="canarylocal@canarydomain.example.com")
+    client = login("lena")
+    lena = client.session["_auth_user_id"]
+    from django.contrib.auth.models import User
+
+    User.objects.filter(pk=lena).update(is_superuser=True)
+    post(client, intent, "close")  # a refusal, which answers with the page
+    pages = [client.get(url).content.decode() for url in (
+        "/reviews/?state=any", f"/reviews/{intent.pk}/", f"/reviews/?q={intent.notification_id}",
+        "/admin/notifications/intent/", f"/admin/notifications/intent/{intent.pk}/change/",
+        "/admin/notifications/logentry/", "/admin/reviews/review/",
+    )]  # fmt: skip
+    for verb in (("list", "--state", "any", "--json"), ("show", str(intent.pk), "--json"), ("show", str(intent.pk))):
+        out = StringIO()
+        call_command("review", *verb, stdout=out)
+        pages.append(out.getvalue())
+    for page in pages:
+        assert [canary for canary in CANARIES if canary in page] == []
+    assert "c•••@c•••.example.com" not in pages[1]
+    assert "c•••@c•••.com" in pages[1]
+
+
+def test_an_erased_recipient_is_said_to_be_erased() -> None:
+    from django.db import connection
+
+    intent = make_case()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE notifyops_private.notifications_content SET recipient = NULL, data = NULL, erased_at = now() "
+            "WHERE intent_id = %s", [intent.pk],
+        )  # fmt: skip
+    html = login("olga").get(f"/reviews/{intent.pk}/").content.decode()
+    assert "<dd>erased</dd>" in html
