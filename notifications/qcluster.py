@@ -48,11 +48,8 @@ class Sentinel(django_q.cluster.Sentinel):  # type: ignore[misc]
         super().reincarnate(process)
 
     def status(self) -> Any:
-        """Note since when the local queues hold work; called once a guard cycle."""
-        if not self.task_queue.qsize() + self.result_queue.qsize():
-            runtime.QUEUED_SINCE.value = 0.0
-        elif not runtime.QUEUED_SINCE.value:
-            runtime.QUEUED_SINCE.value = time.monotonic()
+        """Tell the keeper how it stands; called once a guard cycle."""
+        runtime.note_queues(filled=bool(self.task_queue.qsize() + self.result_queue.qsize()))
         return super().status()
 
 
@@ -60,7 +57,7 @@ class Sentinel(django_q.cluster.Sentinel):  # type: ignore[misc]
 class Keeper:
     """Watches one cluster from its parent's main thread until it ends; gives the exit code.
 
-    A stop may take `grace_s`; work that lies queued for `wedge_s` without any progress means that the cluster is stuck.
+    A stop may take `grace_s`; `wedge_s` without any progress means that the cluster is stuck.
     """
 
     grace_s: float
@@ -69,17 +66,21 @@ class Keeper:
 
     def run(self) -> int:
         """Start the cluster, watch it, and give the code to exit with."""
-        os.register_at_fork(after_in_child=runtime.die_with_parent)
+        runtime.end_with_parent()
         django_q.cluster.Sentinel = Sentinel
         pre_execute.connect(runtime.beat, dispatch_uid="notifications.runtime.beat")
         self.cluster = Cluster()
         runtime.beat()
-        self.cluster.start()
+        try:
+            self.cluster.start()
+        except RuntimeError:  # the sentinel ended before it was up, for instance because the database went away
+            return self._left()
+        runtime.note_queues(filled=False)
         while not runtime.stopping():
             if not self.cluster.sentinel.is_alive():
                 return self._left()
-            if self._wedged():
-                logger.critical("cluster stuck: queued work, no progress", extra={"action": "cluster_stuck"})
+            if runtime.stuck(self.wedge_s):
+                logger.critical("cluster stuck: alive, but no progress", extra={"action": "cluster_stuck"})
                 return self._kill(START_AGAIN)
             time.sleep(POLL_S)
         return self._stop()
@@ -88,10 +89,6 @@ class Keeper:
         code = int(self.cluster.sentinel.exitcode or 0)
         logger.critical("sentinel left with %d", code, extra={"action": "sentinel_left"})
         return code if code > 0 else BROKEN
-
-    def _wedged(self) -> bool:
-        since, now = runtime.QUEUED_SINCE.value, time.monotonic()
-        return bool(since) and now - since > self.wedge_s and now - runtime.BEAT.value > self.wedge_s
 
     def _stop(self) -> int:
         """Stop in a thread: joining a sentinel that dies at this moment can wait for ever."""

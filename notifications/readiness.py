@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
 from django_q.models import Schedule
 
 from notifications import wiring
@@ -12,6 +13,9 @@ from notifications.models import DoorRole, ProviderAccount
 from notifications.states import Who
 
 OLDEST_SERVER = 150_000
+WATCH = "notifications.tasks.watch"
+# Beside the families of slots; held for the length of one short transaction.
+SCHEDULE_LOCK = 7804
 
 
 def worker_faults() -> list[str]:
@@ -56,8 +60,17 @@ def _account_faults() -> list[str]:
 
 
 def ensure_schedule() -> None:
-    """Have the watchdog's schedule, once; a missed minute is not caught up."""
-    Schedule.objects.get_or_create(
-        func="notifications.tasks.watch",
-        defaults={"name": "notifyops watchdog", "schedule_type": Schedule.MINUTES, "minutes": 1, "repeats": -1},
-    )
+    """Have the watchdog's schedule exactly once, due at the latest now; a missed minute is not caught up."""
+    always = {"schedule_type": Schedule.MINUTES, "minutes": 1, "repeats": -1}
+    now = timezone.now()
+    with transaction.atomic(), connection.cursor() as cursor:
+        # Nothing in the table is unique: two hosts that start for the first time at once would each add a row.
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, 0)", [SCHEDULE_LOCK])
+        rows = Schedule.objects.filter(func=WATCH).order_by("pk")
+        kept = rows.first()
+        if kept is None:
+            Schedule.objects.create(func=WATCH, name="notifyops watchdog", **always)
+            return
+        rows.exclude(pk=kept.pk).delete()
+        # A host whose clock is ahead may have moved it far into the future.
+        rows.filter(pk=kept.pk).update(**always, next_run=min(kept.next_run, now))

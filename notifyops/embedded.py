@@ -188,10 +188,13 @@ def _initialise(data: Path, *, binaries: Path, user: pwd.struct_passwd | None, p
     unfinished.rename(data)
 
 
+def socket_path(data: Path) -> Path:
+    """Give the folder of the socket: short, since its whole path may have 107 bytes, fewer than many homes have."""
+    return Path("/tmp") / f"notifyops-{hashlib.sha256(str(data).encode()).hexdigest()[:12]}"  # noqa: S108 - see below
+
+
 def _socket_folder(data: Path, user: pwd.struct_passwd | None) -> Path:
-    """Make a short folder for the socket: its whole path may have 107 bytes, fewer than many homes have."""
-    mark = hashlib.sha256(f"{data}".encode()).hexdigest()[:12]
-    folder, owner = Path("/tmp") / f"notifyops-{mark}", user.pw_uid if user else os.geteuid()  # noqa: S108 - checked below
+    folder, owner = socket_path(data), user.pw_uid if user else os.geteuid()
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
         if user:

@@ -53,10 +53,11 @@ def people(home: Path, *, base: Path, env: Mapping[str, str]) -> tuple[Person, .
     kept = home / "people.json"
     if kept.exists():
         return tuple(Person(**person) for person in json.loads(kept.read_text(encoding="utf-8")))
-    wanted = [Person(username=name, password=secrets.token_urlsafe(9), role=role) for name, role in ROLES.items()]
-    asked = json.dumps([asdict(person) for person in wanted])
+    drawn = [Person(username=name, password=secrets.token_urlsafe(9), role=role) for name, role in ROLES.items()]
+    # Kept before they are used: a start that is interrupted in between must not lose a password.
+    asked = keep.once(home / "people-wanted.json", json.dumps([asdict(person) for person in drawn]))
     made = json.loads(run(("-m", "notifyops.people"), base=base, env=env, stdin=asked))
-    found = tuple(person for person in wanted if person.username in made)
+    found = tuple(Person(**person) for person in json.loads(asked) if person["username"] in made)
     keep.write(kept, json.dumps([asdict(person) for person in found], indent=2))
     for person in found:
         say(f"  {person.role}: {person.username} / {person.password}")

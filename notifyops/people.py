@@ -11,18 +11,23 @@ GROUPS: Final = {"operator": "Operators", "lead": "Leads", "viewer": "Viewers"}
 
 
 def make(people: list[dict[str, str]]) -> list[str]:
-    """Create those that are missing, each in the group of its role; an account that is there keeps its password."""
+    """Create those that are missing, each in the group of its role; give those that have the named password.
+
+    An account of somebody else keeps its password and is not given; one of an interrupted earlier try is.
+    """
     from django.contrib.auth.models import Group, User
+    from django.db import transaction
 
     made = []
     for person in people:
-        if User.objects.filter(username=person["username"]).exists():
-            continue
-        user = User.objects.create_user(
-            person["username"], email=f"{person['username']}@example.com", password=person["password"], is_staff=True
-        )
-        user.groups.add(Group.objects.get(name=GROUPS[person["role"]]))
-        made.append(user.username)
+        name, password = person["username"], person["password"]
+        user = User.objects.filter(username=name).first()
+        if user is None:
+            with transaction.atomic():
+                user = User.objects.create_user(name, f"{name}@example.com", password, is_staff=True)
+                user.groups.add(Group.objects.get(name=GROUPS[person["role"]]))
+        if user.check_password(password):
+            made.append(name)
     return made
 
 

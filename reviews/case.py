@@ -78,7 +78,6 @@ def _facts(intent: Intent, now: datetime) -> dict[str, Any]:
         "state": STATES[intent.state],
         "known": KNOWN.get(intent.known or ""),
         "delivery": DELIVERY[intent.delivery_status],
-        "code_label": hints.label(intent.error_code),
         "meaning": hints.meaning(intent.error_code),
         "sentence": hints.sentence(intent, now),
         "next_action": NEXT_ACTIONS.get(intent.next_action or "", "") if intent.state == State.NEEDS_REVIEW else "",

@@ -19,6 +19,7 @@ from reviews.words import KNOWN, NEXT_ACTIONS, STATES
 # What stands in the URL beside the filters.
 PAGING: Final = frozenset({"after", "before", "size", "sort"})
 ANY_STATE: Final = "any"
+_ANY: Final = _("any")
 _HOURS: Final = {"1h": 1, "1d": 24, "1w": 168}
 # The shortest span in which an operator who sees the queue once an hour still acts in time.
 _CLOSING: Final = timedelta(hours=2)
@@ -44,9 +45,9 @@ class QueueFilter(django_filters.FilterSet):  # type: ignore[misc]  # it ships n
     code = django_filters.CharFilter(
         label=_("Error code"), field_name="error_code", max_length=100, widget=_suggests("codes")
     )
-    known = django_filters.ChoiceFilter(label=_("Known"), choices=_words(KNOWN, Known))
+    known = django_filters.ChoiceFilter(label=_("Known"), choices=_words(KNOWN, Known), empty_label=_ANY)
     next = django_filters.ChoiceFilter(
-        label=_("Next action"), field_name="next_action", choices=_words(NEXT_ACTIONS, NextAction)
+        label=_("Next action"), field_name="next_action", choices=_words(NEXT_ACTIONS, NextAction), empty_label=_ANY
     )
     provider = django_filters.CharFilter(label=_("Provider"), field_name="account__name", max_length=64)
     channel = django_filters.CharFilter(label=_("Channel"), max_length=32)
@@ -57,6 +58,7 @@ class QueueFilter(django_filters.FilterSet):  # type: ignore[misc]  # it ships n
     window = django_filters.ChoiceFilter(
         label=_("Safe window"),
         method="by_window",
+        empty_label=_ANY,
         choices=[
             ("open", _("open")),
             ("closing", _("ends in 2 hours")),
@@ -67,13 +69,17 @@ class QueueFilter(django_filters.FilterSet):  # type: ignore[misc]  # it ships n
     age = django_filters.ChoiceFilter(
         label=_("In review for"),
         method="by_age",
+        empty_label=_ANY,
         choices=[("1h", _("over 1 hour")), ("1d", _("over 1 day")), ("1w", _("over 1 week"))],
     )
     attempts = django_filters.NumberFilter(
         label=_("Attempts, at least"), field_name="attempt_count", lookup_expr="gte", min_value=0, max_value=10000
     )
     state = django_filters.ChoiceFilter(
-        label=_("State"), method="by_state", choices=[*_words(STATES, State), (ANY_STATE, _("any"))]
+        label=_("State"),
+        method="by_state",
+        empty_label=_("needs review"),
+        choices=[*_words(STATES, State), (ANY_STATE, _("any"))],
     )
 
     class Meta:

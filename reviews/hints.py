@@ -6,8 +6,8 @@ import re
 from datetime import datetime, timedelta
 from typing import Final
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
 from notifications.models import Intent
 from notifications.policy.codes import OWN_CODES
@@ -15,36 +15,35 @@ from notifications.policy.windows import Protection, protection
 from notifications.states import DeliveryStatus, Known, State
 from reviews.refusals import Sentence
 
-_t = gettext_lazy
 _PROVIDER_CODE: Final = re.compile(r"(?P<provider>[a-z0-9_]+)\.(?P<status>\d{3})\.(?P<name>[a-z0-9_]+)")
 # What a provider's status says, whoever the provider is.
 _BY_STATUS: Final[tuple[tuple[range, Sentence], ...]] = (
-    (range(400, 401), _t("The provider says that the request is malformed; nothing was accepted.")),
-    (range(401, 404), _t("The provider refused our key or our sender; nothing was accepted.")),
-    (range(409, 410), _t("The provider has seen this key before.")),
-    (range(422, 423), _t("The provider says that a field of the request is wrong; nothing was accepted.")),
-    (range(429, 430), _t("The provider takes no more for now; nothing was accepted.")),
-    (range(404, 500), _t("The provider refused the request; nothing was accepted.")),
-    (range(500, 600), _t("The provider failed; it may have accepted the message before.")),
+    (range(400, 401), _("The provider says that the request is malformed; nothing was accepted.")),
+    (range(401, 404), _("The provider refused our key or our sender; nothing was accepted.")),
+    (range(409, 410), _("The provider has seen this key before.")),
+    (range(422, 423), _("The provider says that a field of the request is wrong; nothing was accepted.")),
+    (range(429, 430), _("The provider takes no more for now; nothing was accepted.")),
+    (range(404, 500), _("The provider refused the request; nothing was accepted.")),
+    (range(500, 600), _("The provider failed; it may have accepted the message before.")),
 )
 _SENTENCES: Final[dict[str, Sentence]] = {
-    Known.NOT_SENT: _t("Nothing left this machine: a retry is the first message that can arrive."),
-    Known.CONFLICT: _t("An earlier request with this key was accepted, with other content: something did go out."),
-    Known.BOUNCED: _t("The provider accepted it, and the receiving server refused it for good."),
-    Known.SOFT_BOUNCED: _t("The receiving server refused it for now, and the provider has given up."),
-    Known.COMPLAINED: _t("It arrived, and the recipient reported it as unwanted."),
-    Known.SUPPRESSED: _t("The provider did not deliver it: the address is on its suppression list."),
-    Known.INVALID: _t("The provider refused the request: nothing was accepted, and a retry is prepared anew."),
-    Known.ACCEPTED: _t("The provider accepted it, and no receipt has confirmed that it arrived."),
-    Known.AWAITING_APPROVAL: _t("Nothing was tried yet: somebody must approve it first."),
+    Known.NOT_SENT: _("Nothing left this machine: a retry is the first message that can arrive."),
+    Known.CONFLICT: _("An earlier request with this key was accepted, with other content: something did go out."),
+    Known.BOUNCED: _("The provider accepted it, and the receiving server refused it for good."),
+    Known.SOFT_BOUNCED: _("The receiving server refused it for now, and the provider has given up."),
+    Known.COMPLAINED: _("It arrived, and the recipient reported it as unwanted."),
+    Known.SUPPRESSED: _("The provider did not deliver it: the address is on its suppression list."),
+    Known.INVALID: _("The provider refused the request: nothing was accepted, and a retry is prepared anew."),
+    Known.ACCEPTED: _("The provider accepted it, and no receipt has confirmed that it arrived."),
+    Known.AWAITING_APPROVAL: _("Nothing was tried yet: somebody must approve it first."),
 }
 _BY_STATE: Final[dict[str, Sentence]] = {
-    State.PENDING: _t("Queued: a worker takes it when it is due."),
-    State.SENDING: _t("A worker is calling the provider now."),
-    State.RETRY: _t("The last attempt failed; the next one is queued by the type's ladder."),
-    State.ACCEPTED: _t("The provider accepted the message. That does not mean that it arrived."),
-    State.CLOSED: _t("Closed by a person; nothing more is tried."),
-    State.CANCELLED: _t("Cancelled before the provider accepted anything; nothing more is tried."),
+    State.PENDING: _("Queued: a worker takes it when it is due."),
+    State.SENDING: _("A worker is calling the provider now."),
+    State.RETRY: _("The last attempt failed; the next one is queued by the type's ladder."),
+    State.ACCEPTED: _("The provider accepted the message. That does not mean that it arrived."),
+    State.CLOSED: _("Closed by a person; nothing more is tried."),
+    State.CANCELLED: _("Cancelled before the provider accepted anything; nothing more is tried."),
 }
 
 
@@ -53,15 +52,15 @@ def sentence(intent: Intent, now: datetime) -> str:
     if intent.state == State.NEEDS_REVIEW:
         return _review_sentence(intent, now)
     if intent.state == State.RETRY and intent.manual:
-        return _("A person ordered one more attempt; it is queued.")
+        return gettext("A person ordered one more attempt; it is queued.")
     if intent.state == State.ACCEPTED and intent.delivery_status == DeliveryStatus.DELIVERED:
-        return _("The receiving server took the message. That does not mean that it was read.")
+        return gettext("The receiving server took the message. That does not mean that it was read.")
     return str(_BY_STATE[intent.state])
 
 
 def _review_sentence(intent: Intent, now: datetime) -> str:
     if intent.known != Known.UNKNOWN:
-        return str(_SENTENCES.get(intent.known or "", _("A person must decide.")))
+        return str(_SENTENCES.get(intent.known or "", gettext("A person must decide.")))
     opening = ngettext(
         "Outcome unknown. The provider may have accepted the attempt.",
         "Outcome unknown. The provider may have accepted one of %(count)d attempts.",
@@ -69,8 +68,8 @@ def _review_sentence(intent: Intent, now: datetime) -> str:
     ) % {"count": intent.attempt_count}
     if protection(intent.safe_until, now) is Protection.OPEN and intent.safe_until is not None:
         until = {"until": f"{intent.safe_until:%Y-%m-%d %H:%M} UTC", "left": span(intent.safe_until - now)}
-        return opening + " " + _("The same key protects you until %(until)s (%(left)s left).") % until
-    return opening + " " + _("No key protects a repeat any more: a retry could be a second message.")
+        return opening + " " + gettext("The same key protects you until %(until)s (%(left)s left).") % until
+    return opening + " " + gettext("No key protects a repeat any more: a retry could be a second message.")
 
 
 def meaning(code: str | None) -> str:
@@ -78,7 +77,7 @@ def meaning(code: str | None) -> str:
     if not code:
         return ""
     if code in OWN_CODES:
-        return _(OWN_CODES[code])
+        return gettext(OWN_CODES[code])
     found = _PROVIDER_CODE.fullmatch(code)
     if found:
         status = int(found["status"])
@@ -87,21 +86,20 @@ def meaning(code: str | None) -> str:
 
 
 def label(code: str | None) -> str:
-    """Give the code's short name: `resend.422.validation_error` is “422 validation error”."""
-    if not code:
-        return ""
-    found = _PROVIDER_CODE.fullmatch(code)
-    if found:
-        return f"{found['status']} {found['name'].replace('_', ' ')}"
-    return code.replace("_", " ").replace(".", ": ")
+    """Give the short name of a provider's code: `resend.422.validation_error` is “422 validation error”.
+
+    Our own codes are words already, and get none.
+    """
+    found = _PROVIDER_CODE.fullmatch(code or "")
+    return f"{found['status']} {found['name'].replace('_', ' ')}" if found else ""
 
 
 def risk(intent: Intent, now: datetime) -> str:
     """Say what a retry can cost: cause and number. Empty where it is not open to the operator."""
     if intent.first_ambiguous_at is None:
-        return _("Risk: none. Nothing that could arrive has left; one attempt is made.")
+        return gettext("Risk: none. Nothing that could arrive has left; one attempt is made.")
     if protection(intent.safe_until, now) is Protection.OPEN:
-        return _("Risk: low. The same key and bytes go out again; the provider answers as it did before.")
+        return gettext("Risk: low. The same key and bytes go out again; the provider answers as it did before.")
     return ""
 
 
@@ -111,7 +109,7 @@ def span(length: timedelta) -> str:
     for size, one in ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second")):
         if seconds >= size:
             return _unit(one, seconds // size)
-    return _("less than a second")
+    return gettext("less than a second")
 
 
 def _unit(unit: str, count: int) -> str:

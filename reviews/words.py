@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from notifications.models import LogEntry
 from notifications.states import DeliveryStatus, EntryKind, Known, NextAction, Outcome, State
@@ -23,121 +23,120 @@ class Badge:
     tone: str
 
 
-_t = gettext_lazy
 STATES: Final[dict[str, Badge]] = {
-    State.PENDING: Badge(_t("Queued"), "◷", "calm"),
-    State.SENDING: Badge(_t("Calling the provider"), "⇢", "busy"),
-    State.RETRY: Badge(_t("Retry queued"), "↻", "busy"),
-    State.ACCEPTED: Badge(_t("Accepted by provider"), "✓", "good"),
-    State.NEEDS_REVIEW: Badge(_t("Needs review"), "!", "warn"),
-    State.CLOSED: Badge(_t("Closed"), "■", "calm"),
-    State.CANCELLED: Badge(_t("Cancelled"), "⊘", "calm"),
+    State.PENDING: Badge(_("Queued"), "◷", "calm"),
+    State.SENDING: Badge(_("Calling the provider"), "⇢", "busy"),
+    State.RETRY: Badge(_("Retry queued"), "↻", "busy"),
+    State.ACCEPTED: Badge(_("Accepted by provider"), "✓", "good"),
+    State.NEEDS_REVIEW: Badge(_("Needs review"), "!", "warn"),
+    State.CLOSED: Badge(_("Closed"), "■", "calm"),
+    State.CANCELLED: Badge(_("Cancelled"), "⊘", "calm"),
 }
 KNOWN: Final[dict[str, Badge]] = {
-    Known.NOT_SENT: Badge(_t("Not sent"), "○", "good"),
-    Known.UNKNOWN: Badge(_t("Unknown"), "?", "warn"),
-    Known.ACCEPTED: Badge(_t("Accepted"), "✓", "good"),
-    Known.CONFLICT: Badge(_t("Conflict"), "≠", "bad"),
-    Known.BOUNCED: Badge(_t("Bounced"), "↩", "bad"),
-    Known.SOFT_BOUNCED: Badge(_t("Bounced for now"), "↩", "warn"),
-    Known.COMPLAINED: Badge(_t("Complaint"), "⚑", "bad"),
-    Known.SUPPRESSED: Badge(_t("Suppressed"), "⊘", "bad"),
-    Known.INVALID: Badge(_t("Invalid"), "×", "bad"),
-    Known.AWAITING_APPROVAL: Badge(_t("Awaits approval"), "◇", "calm"),
+    Known.NOT_SENT: Badge(_("Not sent"), "○", "good"),
+    Known.UNKNOWN: Badge(_("Unknown"), "?", "warn"),
+    Known.ACCEPTED: Badge(_("Accepted"), "✓", "good"),
+    Known.CONFLICT: Badge(_("Conflict"), "≠", "bad"),
+    Known.BOUNCED: Badge(_("Bounced"), "↩", "bad"),
+    Known.SOFT_BOUNCED: Badge(_("Bounced for now"), "↩", "warn"),
+    Known.COMPLAINED: Badge(_("Complaint"), "⚑", "bad"),
+    Known.SUPPRESSED: Badge(_("Suppressed"), "⊘", "bad"),
+    Known.INVALID: Badge(_("Invalid"), "×", "bad"),
+    Known.AWAITING_APPROVAL: Badge(_("Awaits approval"), "◇", "calm"),
 }
 DELIVERY: Final[dict[str, Badge]] = {
-    DeliveryStatus.NONE: Badge(_t("No receipt yet"), "–", "calm"),
-    DeliveryStatus.DEFERRED: Badge(_t("Deferred"), "◷", "calm"),
-    DeliveryStatus.DELIVERED: Badge(_t("Delivered"), "✓", "good"),
-    DeliveryStatus.SOFT_BOUNCED: Badge(_t("Bounced for now"), "↩", "warn"),
-    DeliveryStatus.FAILED: Badge(_t("Failed at the provider"), "×", "bad"),
-    DeliveryStatus.SUPPRESSED: Badge(_t("Suppressed"), "⊘", "bad"),
-    DeliveryStatus.BOUNCED: Badge(_t("Bounced"), "↩", "bad"),
-    DeliveryStatus.COMPLAINED: Badge(_t("Complaint"), "⚑", "bad"),
+    DeliveryStatus.NONE: Badge(_("No receipt yet"), "–", "calm"),
+    DeliveryStatus.DEFERRED: Badge(_("Deferred"), "◷", "calm"),
+    DeliveryStatus.DELIVERED: Badge(_("Delivered"), "✓", "good"),
+    DeliveryStatus.SOFT_BOUNCED: Badge(_("Bounced for now"), "↩", "warn"),
+    DeliveryStatus.FAILED: Badge(_("Failed at the provider"), "×", "bad"),
+    DeliveryStatus.SUPPRESSED: Badge(_("Suppressed"), "⊘", "bad"),
+    DeliveryStatus.BOUNCED: Badge(_("Bounced"), "↩", "bad"),
+    DeliveryStatus.COMPLAINED: Badge(_("Complaint"), "⚑", "bad"),
 }
 OUTCOMES: Final[dict[str, Badge]] = {
-    Outcome.ACCEPTED: Badge(_t("Accepted"), "✓", "good"),
-    Outcome.NOT_SENT: Badge(_t("Not sent"), "○", "calm"),
-    Outcome.UNKNOWN: Badge(_t("Unknown"), "?", "warn"),
-    Outcome.IN_FLIGHT: Badge(_t("Earlier call still ran"), "⇢", "warn"),
-    Outcome.CONFLICT: Badge(_t("Conflict"), "≠", "bad"),
-    Outcome.REJECTED: Badge(_t("Rejected"), "×", "bad"),
+    Outcome.ACCEPTED: Badge(_("Accepted"), "✓", "good"),
+    Outcome.NOT_SENT: Badge(_("Not sent"), "○", "calm"),
+    Outcome.UNKNOWN: Badge(_("Unknown"), "?", "warn"),
+    Outcome.IN_FLIGHT: Badge(_("Earlier call still ran"), "⇢", "warn"),
+    Outcome.CONFLICT: Badge(_("Conflict"), "≠", "bad"),
+    Outcome.REJECTED: Badge(_("Rejected"), "×", "bad"),
 }
 NEXT_ACTIONS: Final[dict[str, Sentence]] = {
-    NextAction.QUERY_PROVIDER: _t("Ask the provider"),
-    NextAction.RETRY_SAME_KEY: _t("Retry"),
-    NextAction.FIX_CONFIG: _t("Mend the configuration, then retry"),
-    NextAction.CORRECT_ADDRESS: _t("Correct the address"),
-    NextAction.WAIT_FOR_EVENT: _t("Wait for a receipt"),
-    NextAction.CLOSE_DUPLICATE: _t("Close as duplicate"),
-    NextAction.APPROVE: _t("Approve"),
-    NextAction.ASK_LEAD: _t("Ask a lead"),
+    NextAction.QUERY_PROVIDER: _("Ask the provider"),
+    NextAction.RETRY_SAME_KEY: _("Retry"),
+    NextAction.FIX_CONFIG: _("Mend the configuration, then retry"),
+    NextAction.CORRECT_ADDRESS: _("Correct the address"),
+    NextAction.WAIT_FOR_EVENT: _("Wait for a receipt"),
+    NextAction.CLOSE_DUPLICATE: _("Close as duplicate"),
+    NextAction.APPROVE: _("Approve"),
+    NextAction.ASK_LEAD: _("Ask a lead"),
 }
 VERBS: Final[dict[str, Sentence]] = {
-    "retry": _t("Retry"),
-    "undo": _t("Undo the retry"),
-    "approve": _t("Approve"),
-    "close": _t("Close"),
-    "reopen": _t("Reopen"),
-    "note": _t("Add note"),
+    "retry": _("Retry"),
+    "undo": _("Undo the retry"),
+    "approve": _("Approve"),
+    "close": _("Close"),
+    "reopen": _("Reopen"),
+    "note": _("Add note"),
 }
 DONE: Final[dict[str, Sentence]] = {
-    "retry": _t("Retry queued: one attempt, by the next free worker."),
-    "undo": _t("Retry undone: the case needs review again, and nothing was tried."),
-    "approve": _t("Approved: the notification is queued."),
-    "close": _t("Closed. It stays in the log, and a lead can reopen it."),
-    "reopen": _t("Reopened: the case needs review again."),
-    "note": _t("Note added."),
+    "retry": _("Retry queued: one attempt, by the next free worker."),
+    "undo": _("Retry undone: the case needs review again, and nothing was tried."),
+    "approve": _("Approved: the notification is queued."),
+    "close": _("Closed. It stays in the log, and a lead can reopen it."),
+    "reopen": _("Reopened: the case needs review again."),
+    "note": _("Note added."),
 }
 REASONS: Final[dict[str, Sentence]] = {
-    "provider_recovered": _t("Provider has recovered"),
-    "configuration_fixed": _t("Configuration was mended"),
-    "evidence_not_sent": _t("Evidence that nothing arrived"),
-    "code_fixed": _t("Code was mended"),
-    "owner_asked": _t("Owner asked for it"),
-    "other": _t("Other (explain)"),
-    "delivered_elsewhere": _t("Delivered another way"),
-    "duplicate": _t("Duplicate"),
-    "no_longer_needed": _t("No longer needed"),
-    "recipient_gone": _t("Recipient is gone (explain)"),
-    "cannot_be_fixed": _t("Cannot be mended (explain)"),
-    "test_data": _t("Test data (explain)"),
-    "closed_by_mistake": _t("Closed by mistake"),
-    "new_information": _t("New information"),
-    "content_checked": _t("Content was checked"),
-    "clicked_by_mistake": _t("Clicked by mistake"),
-    "business_cancelled": _t("Cancelled by the application"),
+    "provider_recovered": _("Provider has recovered"),
+    "configuration_fixed": _("Configuration was mended"),
+    "evidence_not_sent": _("Evidence that nothing arrived"),
+    "code_fixed": _("Code was mended"),
+    "owner_asked": _("Owner asked for it"),
+    "other": _("Other (explain)"),
+    "delivered_elsewhere": _("Delivered another way"),
+    "duplicate": _("Duplicate"),
+    "no_longer_needed": _("No longer needed"),
+    "recipient_gone": _("Recipient is gone (explain)"),
+    "cannot_be_fixed": _("Cannot be mended (explain)"),
+    "test_data": _("Test data (explain)"),
+    "closed_by_mistake": _("Closed by mistake"),
+    "new_information": _("New information"),
+    "content_checked": _("Content was checked"),
+    "clicked_by_mistake": _("Clicked by mistake"),
+    "business_cancelled": _("Cancelled by the application"),
 }
 ENTRIES: Final[dict[str, Sentence]] = {
-    EntryKind.HELD: _t("Held for approval"),
-    EntryKind.RELEASED: _t("Approved"),
-    EntryKind.INVALID: _t("Could not be prepared"),
-    EntryKind.BLOCKED: _t("Blocked before the attempt"),
-    EntryKind.CLAIMED: _t("Attempt began"),
-    EntryKind.RESULT: _t("Attempt ended"),
-    EntryKind.LATE: _t("A late answer was kept"),
-    EntryKind.SETTLED: _t("Acceptance was proven"),
-    EntryKind.LEASE_LOST: _t("The worker was lost"),
-    EntryKind.WINDOW_OVER: _t("The key's protection ended"),
-    EntryKind.EXPIRED: _t("Expired"),
-    EntryKind.RECEIPT: _t("A receipt came"),
-    EntryKind.UNCONFIRMED: _t("Never confirmed"),
-    EntryKind.EVIDENCE: _t("The provider was asked"),
-    EntryKind.RETRIED: _t("Retry ordered"),
-    EntryKind.UNDONE: _t("Retry undone"),
-    EntryKind.RE_PREPARED: _t("Prepared anew"),
-    EntryKind.ADOPTED: _t("The provider's answer was adopted"),
-    EntryKind.SNOOZED: _t("Set aside"),
-    EntryKind.RESUMED: _t("Taken up again"),
-    EntryKind.CLOSED: _t("Closed"),
-    EntryKind.REOPENED: _t("Reopened"),
-    EntryKind.WITHDRAWN: _t("Withdrawn"),
-    EntryKind.SUPERSEDED: _t("Replaced by a newer notification"),
+    EntryKind.HELD: _("Held for approval"),
+    EntryKind.RELEASED: _("Approved"),
+    EntryKind.INVALID: _("Could not be prepared"),
+    EntryKind.BLOCKED: _("Blocked before the attempt"),
+    EntryKind.CLAIMED: _("Attempt began"),
+    EntryKind.RESULT: _("Attempt ended"),
+    EntryKind.LATE: _("A late answer was kept"),
+    EntryKind.SETTLED: _("Acceptance was proven"),
+    EntryKind.LEASE_LOST: _("The worker was lost"),
+    EntryKind.WINDOW_OVER: _("The key's protection ended"),
+    EntryKind.EXPIRED: _("Expired"),
+    EntryKind.RECEIPT: _("A receipt came"),
+    EntryKind.UNCONFIRMED: _("Never confirmed"),
+    EntryKind.EVIDENCE: _("The provider was asked"),
+    EntryKind.RETRIED: _("Retry ordered"),
+    EntryKind.UNDONE: _("Retry undone"),
+    EntryKind.RE_PREPARED: _("Prepared anew"),
+    EntryKind.ADOPTED: _("The provider's answer was adopted"),
+    EntryKind.SNOOZED: _("Set aside"),
+    EntryKind.RESUMED: _("Taken up again"),
+    EntryKind.CLOSED: _("Closed"),
+    EntryKind.REOPENED: _("Reopened"),
+    EntryKind.WITHDRAWN: _("Withdrawn"),
+    EntryKind.SUPERSEDED: _("Replaced by a newer notification"),
 }
 PHASES: Final[dict[str, Sentence]] = {
-    "not_connected": _t("not connected"),
-    "request_written": _t("request written"),
-    "answer_read": _t("answer read"),
+    "not_connected": _("not connected"),
+    "request_written": _("request written"),
+    "answer_read": _("answer read"),
 }
 
 
@@ -149,15 +148,15 @@ def person_name(actor: str | None) -> str:
 def changed_sentence(news: Sequence[LogEntry]) -> Sentence:
     """Say who moved the case while the person was reading it, when, and to what."""
     if not news:
-        return _("The case is not as this page showed it. Nothing was done; look at it again.")
+        return gettext("The case is not as this page showed it. Nothing was done; look at it again.")
     last = news[-1]
     facts = {
         "what": ENTRIES.get(last.kind, last.kind),
-        "who": person_name(last.actor) or last.worker or _("the system"),
+        "who": person_name(last.actor) or last.worker or gettext("the system"),
         "at": f"{last.at:%H:%M:%S} UTC",
         "state": STATES[last.to_state].word,
     }
     return (
-        _("The case changed while you read it. %(what)s, by %(who)s at %(at)s; now: %(state)s. Nothing was done.")
+        gettext("The case changed while you read it. %(what)s, by %(who)s at %(at)s; now: %(state)s. Nothing was done.")
         % facts
     )

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from notifyops import children, embedded, postmaster
 from tests import postgres
 
 BASE: Final = Path(__file__).resolve().parent.parent
@@ -42,6 +43,7 @@ def fresh_home() -> Iterator[Path]:
         yield home
     finally:
         shutil.rmtree(home, ignore_errors=True)
+        postmaster.remove_sockets(embedded.socket_path(home / "postgresql"))
 
 
 def start(home: Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
@@ -56,12 +58,19 @@ def start(home: Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        # A run of the tests that is killed must leave no installation behind.
+        preexec_fn=children.die_with(os.getpid(), signal.SIGTERM),  # noqa: PLW1509
     )
 
 
 @contextlib.contextmanager
-def running(*, home: Path, env: Mapping[str, str] | None = None) -> Iterator[dict[str, Any]]:
-    """Run an installation until the block ends; give what installation.json says, its output so far and its pid."""
+def running(*, home: Path, env: Mapping[str, str] | None = None, story: bool = False) -> Iterator[dict[str, Any]]:
+    """Run an installation until the block ends; give what installation.json says, its output so far and its pid.
+
+    The first run's story and demo rows take their time and are left out unless asked for.
+    """
+    if not story:
+        (home / "first-run-done").write_text("left out\n", encoding="utf-8")
     process = start(home, env)
     lines: list[str] = []
     reader = threading.Thread(target=_collect, args=(process, lines), daemon=True)

@@ -38,6 +38,12 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
             "ON CONFLICT DO NOTHING",
             [role, workspace],
         )
+        # Else its notifications could be neither held for approval, nor superseded, nor cancelled.
+        cursor.execute(
+            "INSERT INTO notifyops_private.notifications_doorrole (role, who) VALUES (%s, 'intake') "
+            "ON CONFLICT DO NOTHING",
+            [role],
+        )
         may_call = "SELECT has_function_privilege(%s, 'notifyops.enqueue(text, text, text, jsonb, jsonb)', 'EXECUTE')"
         cursor.execute(may_call, [role])
         row = cursor.fetchone()

@@ -35,6 +35,8 @@ _BLOCKS = {
     "bounced": Block.BOUNCED,
     "complained": Block.COMPLAINED,
 }
+# The hook runs inside the claim, so that a slow one would hold up everything that was picked with it.
+ASK_S = 5.0
 # What a person's retry prepares anew: nothing of the old bytes was or will be delivered.
 _ANEW = frozenset({Known.INVALID, Known.SOFT_BOUNCED})
 
@@ -159,9 +161,17 @@ async def _decide(shop: Shop, case: _Case) -> ClaimDecision:
     late = decision.possible_duplicate or one.manual
     if decision.sends and late and kind is not None and kind.still_wanted is not None:
         # The hook is the application's own, and may use the database: never on the loop's thread.
-        wanted = await asyncio.to_thread(_asked, kind, one.report_id)
+        wanted = await _answered_in_time(kind, one)
         decision = decide_claim(replace(facts, still_wanted=wanted))
     return decision
+
+
+async def _answered_in_time(kind: NotificationType, one: Picked) -> bool:
+    try:
+        return await asyncio.wait_for(asyncio.to_thread(_asked, kind, one.report_id), ASK_S)
+    except TimeoutError:
+        logger.error("still_wanted is too slow", extra={"action": "still_wanted_slow", "type": kind.name})
+        return False
 
 
 def _asked(kind: NotificationType, report_id: str) -> bool:

@@ -91,9 +91,12 @@ class Loop:
                 if not await self._turn(longest_s) or self._configured is None:
                     break
         finally:
-            await self.hand_over()
-            await self._drain()
-            await self._close()
+            try:
+                await self.hand_over()
+            finally:
+                # Whatever became of the slot: the calls in flight are real, and their answers are wanted.
+                await self._drain()
+                await self._close()
         return self.sent_count
 
     async def _turn(self, longest_s: float) -> bool:
@@ -103,10 +106,10 @@ class Loop:
             await self._record(connection)
             await self._look_at_configuration(connection)
             claimed = self._configured is not None and await self._claim(connection)
+            if not claimed and not self._ready:
+                await self._wait(connection, longest_s)
         except psycopg.OperationalError as error:
             return await self._wait_for_database(error)
-        if not claimed and not self._ready:
-            await self._wait(connection, longest_s)
         return True
 
     async def _connected(self) -> AsyncConnection[Any]:

@@ -2,6 +2,7 @@ DROP FUNCTION notifyops_private.cancel_v1(text, text, text);
 DROP FUNCTION notifyops_private.enqueue_many_v1(jsonb);
 DROP FUNCTION notifyops_private.enqueue_v1(text, text, text, jsonb, jsonb);
 DROP FUNCTION notifyops_private.wake_v1();
+DROP FUNCTION notifyops_private.check_intake_v1(boolean);
 DROP FUNCTION notifyops_private.check_workspace_v1(text);
 DROP FUNCTION notifyops_private.check_data_v1(text, jsonb, jsonb);
 DROP FUNCTION notifyops_private.time_option_v1(jsonb, text);

@@ -130,6 +130,16 @@ BEGIN
     END IF;
 END $$;
 
+-- A role with a workspace that the door does not take for intake: the grant was written past `notify grant`.
+CREATE FUNCTION notifyops_private.check_intake_v1(is_refused boolean) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
+BEGIN
+    IF is_refused THEN
+        PERFORM refuse_v1('NO403', format('role %s is not known to the door', session_user), '',
+            'An administrator runs: manage.py notify grant ROLE WORKSPACE.');
+    END IF;
+END $$;
+
 -- All checks come before the first write, so that a refusal leaves nothing behind even where the caller goes on.
 CREATE FUNCTION notifyops_private.enqueue_v1(
     notification_type text, report text, recipient text, data jsonb, options jsonb
@@ -156,6 +166,7 @@ DECLARE
     account bigint;
     singular boolean := options ->> 'supersedes' IS NULL;
     old notifications_intentkey;
+    refusal text;
 BEGIN
     PERFORM check_options_v1(options);
     PERFORM check_workspace_v1(space);
@@ -240,12 +251,17 @@ BEGIN
     INSERT INTO notifications_content (intent_id, recipient, commitment, data, locale)
     VALUES (new_id, btrim(recipient), commitment, data, options ->> 'locale');
     IF older IS NOT NULL THEN
-        PERFORM append_v1('superseded', ARRAY[older], to_states => ARRAY['cancelled'],
-            details => ARRAY[jsonb_build_object('by', wanted)::text]);
+        -- What cannot be taken back any more (it left, or may have) stays; its successor is owed all the same.
+        SELECT a.refused INTO refusal FROM append_v1('superseded', ARRAY[older], to_states => ARRAY['cancelled'],
+            details => ARRAY[jsonb_build_object('by', wanted)::text]) a;
+        PERFORM check_intake_v1(refusal = 'role');
     END IF;
     IF kind.approval = 'required' THEN
-        PERFORM append_v1('held', ARRAY[new_id], to_states => ARRAY['needs_review'], codes => ARRAY['awaiting_approval'],
-            knowns => ARRAY['awaiting_approval'], next_actions => ARRAY['approve']);
+        SELECT a.refused INTO refusal FROM append_v1('held', ARRAY[new_id], to_states => ARRAY['needs_review'],
+            codes => ARRAY['awaiting_approval'], knowns => ARRAY['awaiting_approval'],
+            next_actions => ARRAY['approve']) a;
+        -- Not held would be sent, without anybody's approval.
+        PERFORM check_intake_v1(refusal IS NOT NULL);
     ELSIF starts = t THEN
         PERFORM notifyops_private.wake_v1();
     END IF;
@@ -334,10 +350,7 @@ BEGIN
     SELECT * INTO done FROM append_v1('withdrawn', ARRAY[found.id], to_states => ARRAY['cancelled'],
         reason_codes => ARRAY['business_cancelled'],
         details => ARRAY[jsonb_build_object('by', session_user, 'reason', btrim(reason))::text]);
-    IF done.refused = 'role' THEN
-        PERFORM refuse_v1('NO403', format('role %s may not cancel', session_user), '',
-            'An administrator runs manage.py migrate, which states the roles'' rights again.');
-    END IF;
+    PERFORM check_intake_v1(done.refused = 'role');
     RETURN QUERY SELECT found.notification_id::text,
         CASE WHEN done.refused IS NULL THEN 'cancelled' WHEN done.new_state IN ('cancelled', 'closed') THEN 'already'
              ELSE 'too_late' END,

@@ -42,7 +42,7 @@ def field(
         "NOTIFYOPS_RESEND_API_KEY": sandbox.sending_key,
     }
     del env["NOTIFYOPS_OWNER_DATABASE_URL"]
-    made = Field(env, sandbox, tmp_path, as_role("owner"), as_role("web"))
+    made = Field(env, sandbox, tmp_path, as_role("owner"), as_role("web"), process_env("web")["NOTIFYOPS_DATABASE_URL"])
     yield made
     for cluster in made.clusters:
         cluster.kill()

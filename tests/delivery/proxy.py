@@ -34,7 +34,7 @@ class DeafProxy:
     def dsn(self) -> str:
         assert self._server is not None
         port = self._server.sockets[0].getsockname()[1]
-        plain = {key: value for key, value in self._target.items() if key not in ("host", "port", "hostaddr")}
+        plain = {key: str(value) for key, value in self._target.items() if key not in ("host", "port", "hostaddr")}
         return psycopg.conninfo.make_conninfo(
             **plain, host="127.0.0.1", port=port, sslmode="disable", gssencmode="disable"
         )
@@ -44,7 +44,9 @@ class DeafProxy:
         self._word = word.encode()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        up_reader, up_writer = await asyncio.open_connection(str(self._target["host"]), int(self._target["port"] or 5432))
+        up_reader, up_writer = await asyncio.open_connection(
+            str(self._target["host"]), int(self._target["port"] or 5432)
+        )
         back = asyncio.create_task(_pass_on(up_reader, writer))
         self._pipes.add(back)
         try:

@@ -21,9 +21,7 @@ def next_release(place: Workplace) -> Shop:
     types = Registry()
     types.add(replace(REPORT_READY, tags={"release": "2"}))
     shop = place.shop(types=types)
-    shop.accounts = {
-        key: replace(account, sender="Acme <new@example.com>") for key, account in shop.accounts.items()
-    }
+    shop.accounts = {key: replace(account, sender="Acme <new@example.com>") for key, account in shop.accounts.items()}
     return shop
 
 

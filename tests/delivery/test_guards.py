@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from notifications.delivery.claim import ASK_S
 from notifications.states import EntryKind, State
 from notifications.types import REPORT_ALARM, REPORT_READY, Registry
 from tests.delivery.adapters import NovelFault
@@ -173,6 +175,20 @@ def test_a_business_that_cannot_answer_has_not_said_yes(place: Workplace, fault:
     types.add(REPORT_READY)
     place.turn(place.shop(types=types))
     assert (place.intent(intent).state, place.intent(other).state) == ("needs_review", "accepted")
+
+
+def test_a_business_that_takes_too_long_to_answer_has_not_said_yes(place: Workplace) -> None:
+    """The hook is asked inside the claim: one that hangs must hold up neither the claim nor the loop."""
+    intent = place.enqueue(kind="report_alarm")
+    lose_an_answer(place)
+    place.later(86_400)
+
+    def slow(report_id: str) -> bool:
+        time.sleep(ASK_S + 0.5)
+        return True
+
+    place.turn(place.shop(types=asked(slow, ambiguous=True)))
+    assert (place.intent(intent).state, place.intent(intent).error_code) == ("needs_review", "no_longer_wanted")
 
 
 def test_a_withdrawn_notification_is_not_sent(place: Workplace) -> None:

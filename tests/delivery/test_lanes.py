@@ -75,6 +75,7 @@ def test_the_oldest_of_a_lane_come_first(place: Workplace) -> None:
     assert picked(place, 3) == {"0": 1, "1": 1, "2": 1}
 
 
+@pytest.mark.slow
 def test_one_workspaces_slow_ten_thousand_do_not_hold_up_anothers_one(place: Workplace) -> None:
     """H-OPS-1: A's provider takes 1.5 s a call, and A has work for eight minutes; B comes last."""
     place.enqueue_many(10_000, prefix="a", workspace="a")
@@ -123,4 +124,3 @@ def test_the_claim_reads_by_its_own_index_and_never_the_whole_table(place: Workp
     assert "Seq Scan on notifications_intent" not in whole
     conditions = [line for line in whole.splitlines() if "Index Cond" in line and "next_attempt_at" in line]
     assert len(conditions) >= 2
-

@@ -81,9 +81,7 @@ def test_the_over_long_subject_tells_the_operator_why(place: Workplace) -> None:
 
 
 @pytest.mark.parametrize("recipient", RECIPIENTS.values(), ids=RECIPIENTS)
-def test_what_is_not_one_plain_address_is_refused_where_it_is_enqueued(
-    place: Workplace, recipient: str | None
-) -> None:
+def test_what_is_not_one_plain_address_is_refused_where_it_is_enqueued(place: Workplace, recipient: str | None) -> None:
     """H-POI-2."""
     with pytest.raises(psycopg.Error, match="recipient") as caught:
         place.enqueue(to=recipient)  # type: ignore[arg-type]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from notifications.states import Known, NextAction, Outcome, Phase, ResultClass
 from notifications.providers.base import SendResult
+from notifications.states import EntryKind, Known, NextAction, Outcome, Phase, ResultClass, State
 from tests.delivery.adapters import Scripted
 from tests.delivery.workplace import Workplace
 
@@ -90,16 +90,12 @@ def test_a_success_without_a_readable_id_is_never_an_acceptance(place: Workplace
         "SELECT DISTINCT state, known, error_code, attempt_count, next_action, provider_message_id "
         "FROM notifyops_private.notifications_intent"
     )
-    assert rows == [
-        ("needs_review", Known.UNKNOWN, "resend.malformed_response", 3, NextAction.QUERY_PROVIDER, None)
-    ]
+    assert rows == [("needs_review", Known.UNKNOWN, "resend.malformed_response", 3, NextAction.QUERY_PROVIDER, None)]
     assert place.sandbox.order("GET", "ledger")["accepted"] == 2 * len(BODIES)
 
 
 def test_a_persons_retry_then_finds_the_first_message(place: Workplace) -> None:
     """H-ERR-2: after the outage page is gone, the same key brings the id that was never read."""
-    from notifications.states import EntryKind, State
-
     intent = place.enqueue()
     place.sandbox.fault(stage="after_accept", kind="html", status=200, times=3)
     for _ in range(3):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from notifications.states import Known, NextAction
-from notifications.types import REPORT_ALARM, Registry
+from notifications.types import REPORT_ALARM, REPORT_READY, Registry
 from tests.delivery.adapters import ACCEPTED, NOT_SENT, UNKNOWN, Scripted, with_window
 from tests.delivery.workplace import Workplace
 
@@ -53,10 +54,6 @@ def test_without_the_window_the_same_repeat_would_be_a_second_message(place: Wor
 
 
 def _must_arrive() -> Registry:
-    from dataclasses import replace
-
-    from notifications.types import REPORT_READY
-
     types = Registry()
     types.add(replace(REPORT_READY, loss_model=REPORT_ALARM.loss_model))
     return types

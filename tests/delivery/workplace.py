@@ -92,9 +92,7 @@ class Workplace:
         return shop
 
     def adapter(self, connections: int = 36) -> ResendProvider:
-        return ResendProvider(
-            base_url=self.sandbox.url, api_key=self.sandbox.sending_key, connections=connections
-        )
+        return ResendProvider(base_url=self.sandbox.url, api_key=self.sandbox.sending_key, connections=connections)
 
     def play(self, scene: Coroutine[Any, Any, Any]) -> Any:
         """Run a coroutine on a loop of its own, and close the adapters that it opened."""
@@ -154,7 +152,9 @@ class Workplace:
         recorded: int = self.play(scene())
         return recorded
 
-    def person(self, kind: EntryKind, intent: int, to_state: State | None, *, by: str = "olga", **said: Any) -> Appended:
+    def person(
+        self, kind: EntryKind, intent: int, to_state: State | None, *, by: str = "olga", **said: Any
+    ) -> Appended:
         """Write a person's entry, as the console does: under the seq that was on the screen."""
         entry = Entry(id=intent, to_state=to_state, seq=self.intent(intent).seq, reason_code="checked", **said)
         query, values = append_call(kind, [entry], actor=by)

@@ -1,0 +1,42 @@
+"""One browser and one served site for all browser tests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.browser.console_site import Chromium
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Chromium]:
+    """Give the browser."""
+    from tests.browser.console_site import running_chromium
+
+    with running_chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def served_site(django_db_setup: None, database_url: Callable[[str], str]) -> Iterator[str]:
+    """Serve the site once for all tests, as the web role on the test database."""
+    from tests.browser.console_site import served
+
+    environment = {**os.environ, "NOTIFYOPS_ROLE": "web", "NOTIFYOPS_DATABASE_URL": database_url("web")}
+    with served(environment) as address:
+        yield address
+
+
+@pytest.fixture
+def site(transactional_db: None, served_site: str) -> str:
+    """Give the site's address, with the roles' rights stated: the flush after the test before took them along."""
+    from django.db import connections
+
+    from notifications import grants
+
+    grants.apply(connections["owner"])
+    return served_site
