@@ -144,6 +144,14 @@ def watch(*, just_fetched: timedelta = JUST_FETCHED) -> str:
     return f"queued {len(missing)}"
 
 
+def restore() -> None:
+    """Queue what is missing, if the database answers; for the cluster's parent, when no worker shows progress."""
+    try:
+        watch()
+    except (psycopg.Error, DatabaseError, InterfaceError) as error:
+        logger.warning("loops not restored: %s", type(error).__name__, extra={"action": "restore_failed"})
+
+
 def _queued(just_fetched: timedelta) -> set[tuple[str, tuple[int, ...]]]:
     """Give the tasks that some worker will start, or has just fetched.
 

@@ -12,6 +12,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -26,6 +27,8 @@ logger = logging.getLogger(__name__)
 BROKEN: Final = 70
 START_AGAIN: Final = 75
 POLL_S: Final = 0.1
+# Without any beat for so long no loop runs here: all hand-overs may have met a database that was away.
+SILENT_S: Final = 10.0
 
 
 class Cluster(django_q.cluster.Cluster):  # type: ignore[misc]
@@ -40,9 +43,12 @@ class Sentinel(django_q.cluster.Sentinel):  # type: ignore[misc]
     """The guard; ends the cluster where a killed process has taken a queue's lock with it."""
 
     def reincarnate(self, process: Any) -> None:
-        """Start the process anew, unless it was blocked on a shared queue when it was killed (django-q2#23)."""
-        idle = process in self.pool and int(process.timer.value) == -1
-        if process is self.monitor or (idle and (process.exitcode or 0) < 0):
+        """Start the process anew, unless it was killed where it may have held a shared queue's lock (django-q2#23).
+
+        One that ended by an exception has let its locks go: the monitor does where the database is away.
+        """
+        at_queue = process is self.monitor or (process in self.pool and int(process.timer.value) == -1)
+        if at_queue and (process.exitcode or 0) < 0:
             logger.critical("a process was killed at a shared queue: leaving", extra={"action": "queue_lock_lost"})
             os._exit(START_AGAIN)
         super().reincarnate(process)
@@ -57,12 +63,16 @@ class Sentinel(django_q.cluster.Sentinel):  # type: ignore[misc]
 class Keeper:
     """Watches one cluster from its parent's main thread until it ends; gives the exit code.
 
-    A stop may take `grace_s`; `wedge_s` without any progress means that the cluster is stuck.
+    A stop may take `grace_s`; `wedge_s` without any progress means that the cluster is stuck. `restore` queues the
+    loops that are missing; it is called, in a thread, when no worker shows a sign of progress.
     """
 
     grace_s: float
     wedge_s: float
+    restore: Callable[[], object]
     cluster: Cluster = field(init=False)
+    _restorer: threading.Thread = field(default_factory=threading.Thread, init=False)
+    _restored_at: float = field(default=0.0, init=False)
 
     def run(self) -> int:
         """Start the cluster, watch it, and give the code to exit with."""
@@ -82,8 +92,16 @@ class Keeper:
             if runtime.stuck(self.wedge_s):
                 logger.critical("cluster stuck: alive, but no progress", extra={"action": "cluster_stuck"})
                 return self._kill(START_AGAIN)
+            self._restore_when_silent()
             time.sleep(POLL_S)
         return self._stop()
+
+    def _restore_when_silent(self) -> None:
+        now = time.monotonic()
+        if now - max(runtime.BEAT.value, self._restored_at) > SILENT_S and not self._restorer.is_alive():
+            self._restored_at = now
+            self._restorer = threading.Thread(target=self.restore, daemon=True)
+            self._restorer.start()
 
     def _left(self) -> int:
         code = int(self.cluster.sentinel.exitcode or 0)

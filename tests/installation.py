@@ -20,7 +20,7 @@ from notifyops import children, embedded, postmaster
 from tests import postgres
 
 BASE: Final = Path(__file__).resolve().parent.parent
-READY_WITHIN_S: Final = 150.0
+READY_WITHIN_S: Final = 240.0
 # The promise is thirty seconds; a shared machine may add its own.
 ENDS_WITHIN_S: Final = 40.0
 # The shortest times that the ranges allow, so that a test need not wait for a lease.

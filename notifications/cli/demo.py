@@ -51,9 +51,10 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: dict[str, Any], terminal: Terminal) -> int:
     """Play the story; exit code 0 where it ended as it must."""
-    sandbox = Sandbox(_control_url())
+    running = _running()
+    sandbox = Sandbox(running.sandbox_control_url)
     stamp = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
-    story = Story(f"demo-{stamp}", sandbox, terminal, options["give_up_after"])
+    story = Story(f"demo-{stamp}", sandbox, terminal, options["give_up_after"], running.logs)
     try:
         (story.play_naively if options["new_key_each_attempt"] else story.play)()
     except outbox.EnqueueError as refusal:
@@ -63,7 +64,7 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
     return 0
 
 
-def _control_url() -> str:
+def _running() -> Any:
     running = settings.NOTIFYOPS_INSTALLATION
     if running is None:
         raise Refused(
@@ -75,7 +76,7 @@ def _control_url() -> str:
             f"NOTIFYOPS_SITE_MODE is {settings.NOTIFYOPS_SITE_MODE}: the demo plays only in mode sandbox, "
             f"where no real person can be mailed."
         )
-    return str(running.sandbox_control_url)
+    return running
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,7 @@ class Story:
     sandbox: Sandbox
     terminal: Terminal
     longest_s: int
+    logs: str
     keys: dict[int, str] = field(default_factory=dict)
     began: float = field(default_factory=time.monotonic)
 
@@ -168,7 +170,7 @@ class Story:
             if time.monotonic() > self.began + self.longest_s:
                 raise Refused(
                     f"{self.keys[intent_id]} is still {stands} after {self.longest_s} s. Is the cluster running? "
-                    f"See manage.py notify status, and qcluster's log in {settings.NOTIFYOPS_INSTALLATION.logs}."
+                    f"See manage.py notify status, and qcluster's log in {self.logs}."
                 )
             time.sleep(LOOK_EVERY_S)
 

@@ -6,7 +6,6 @@ loss model allows, claimed again in the same transaction.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
@@ -15,28 +14,21 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
+from notifications.delivery.judge import judge
 from notifications.delivery.lease import ROOM_TO_RECORD_S, Lease, boot_clock
 from notifications.delivery.prepare import Frozen, freeze
 from notifications.delivery.shop import Account, Shop
 from notifications.door import Appended, Entry, Picked, append_async, pick
 from notifications.models.intent import provider_key
 from notifications.policy import codes
-from notifications.policy.claim import Block, ClaimDecision, ClaimFacts, decide_claim, decide_unprepared
+from notifications.policy.claim import ClaimDecision, decide_unprepared
 from notifications.policy.retry import decide_lease_lost
 from notifications.providers.base import Unsendable
-from notifications.states import EntryKind, Known, LossModel, ResultClass, State
+from notifications.states import EntryKind, Known, ResultClass, State
 from notifications.types import NotificationType
 
 logger = logging.getLogger(__name__)
 
-_BLOCKS = {
-    "unsubscribed": Block.UNSUBSCRIBED,
-    "opted_out": Block.OPTED_OUT,
-    "bounced": Block.BOUNCED,
-    "complained": Block.COMPLAINED,
-}
-# The hook runs inside the claim, so that a slow one would hold up everything that was picked with it.
-ASK_S = 5.0
 # What a person's retry prepares anew: nothing of the old bytes was or will be delivered.
 _ANEW = frozenset({Known.INVALID, Known.SOFT_BOUNCED})
 
@@ -123,7 +115,7 @@ async def _prepared(connection: AsyncConnection[Any], shop: Shop, due: list[Pick
     stopped: dict[EntryKind, list[Entry]] = defaultdict(list)
     for one in due:
         case = _Case(one, shop.types.get(one.type), shop.accounts[one.account_id])
-        decision = await _decide(shop, case)
+        decision = await judge(one, case.kind, idempotent=case.account.idempotent)
         if decision.sends:
             try:
                 _freeze(shop, case)
@@ -143,46 +135,6 @@ async def _prepared(connection: AsyncConnection[Any], shop: Shop, due: list[Pick
         if one.refused
     }
     return [case for case in cases if case.picked.id not in refused]
-
-
-async def _decide(shop: Shop, case: _Case) -> ClaimDecision:
-    one, kind = case.picked, case.kind
-    facts = ClaimFacts(
-        state=State(one.state),
-        loss_model=LossModel.AT_LEAST_ONCE if kind is None else kind.loss_model,
-        idempotent=case.account.idempotent,
-        ambiguous=one.ambiguous,
-        window_left_s=one.window_left_s,
-        expired=one.expires_in_s is not None and one.expires_in_s <= 0,
-        blocked_by=None if one.blocked is None else _BLOCKS[one.blocked],
-        ordered_by_person=one.manual,
-    )
-    decision = decide_claim(facts)
-    late = decision.possible_duplicate or one.manual
-    if decision.sends and late and kind is not None and kind.still_wanted is not None:
-        # The hook is the application's own, and may use the database: never on the loop's thread.
-        wanted = await _answered_in_time(kind, one)
-        decision = decide_claim(replace(facts, still_wanted=wanted))
-    return decision
-
-
-async def _answered_in_time(kind: NotificationType, one: Picked) -> bool:
-    try:
-        return await asyncio.wait_for(asyncio.to_thread(_asked, kind, one.report_id), ASK_S)
-    except TimeoutError:
-        logger.error("still_wanted is too slow", extra={"action": "still_wanted_slow", "type": kind.name})
-        return False
-
-
-def _asked(kind: NotificationType, report_id: str) -> bool:
-    assert kind.still_wanted is not None
-    try:
-        return bool(kind.still_wanted(report_id))
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException:  # the application's own code, of whatever class: one message's matter
-        logger.exception("still_wanted failed", extra={"action": "still_wanted_failed", "type": kind.name})
-        return False
 
 
 def _freeze(shop: Shop, case: _Case) -> None:

@@ -144,14 +144,20 @@ class Field:
     web_url: str
     clusters: list[Cluster] = field(default_factory=list)
 
-    def spawn(self, *before: str, arguments: tuple[str, ...] = (), **settings: str) -> Cluster:
+    def spawn(
+        self,
+        settings: Mapping[str, str] | None = None,
+        *,
+        before: tuple[str, ...] = (),
+        arguments: tuple[str, ...] = (),
+    ) -> Cluster:
         """Start a cluster without waiting; `before` is put in front of the command, `arguments` behind it."""
         log = self.folder / f"qcluster-{len(self.clusters)}.log"
         with log.open("wb") as out:
             process = subprocess.Popen(
                 [*before, sys.executable, "manage.py", "qcluster", *arguments],
                 cwd=ROOT,
-                env={**self.env, **QUICK, **settings},
+                env={**self.env, **QUICK, **(settings or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
@@ -164,7 +170,7 @@ class Field:
     def start(self, **settings: str) -> Cluster:
         """Start a cluster and wait until all its processes are there and its loops claim."""
         known = set(self.beats("loop"))
-        cluster = self.spawn(**settings)
+        cluster = self.spawn(settings)
         eventually(cluster.is_whole, STARTS_WITHIN_S, every_s=0.2)
         # A second cluster finds the slots held, and waits beside the first.
         wanted = 0 if any(lives(pid) for pid in known) else int(QUICK["NOTIFYOPS_LOOPS"])
@@ -195,6 +201,9 @@ class Field:
     def states(self) -> dict[str, int]:
         """Count all intents by state."""
         return dict(self.owner.execute("SELECT status, count(*) FROM notifyops.intents GROUP BY 1").fetchall())
+
+    def all_accepted(self, keys: Iterable[str]) -> bool:
+        return all(self.intent(key)["status"] == "accepted" for key in keys)
 
     def settled(self, count: int) -> bool:
         return self.states() == {"accepted": count}

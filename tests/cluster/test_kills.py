@@ -15,7 +15,7 @@ RESUMES_WITHIN_S = 15.0
 
 def works(field: Field, name: str) -> None:
     keys = field.owe(f"{name}-1", f"{name}-2")
-    eventually(lambda: all(field.intent(key)["status"] == "accepted" for key in keys), RESUMES_WITHIN_S)
+    eventually(lambda: field.all_accepted(keys), RESUMES_WITHIN_S)
     field.nothing_lost_nothing_doubled(keys)
 
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from functools import partial
 
 import pytest
 
@@ -75,7 +76,7 @@ def contained(field: Field) -> Cluster:
     """Start a cluster in a pid namespace of its own, where the machine lets us make one."""
     before = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc") if namespaces() else ()
     known = len(field.beats("loop"))
-    cluster = field.spawn(*before)
+    cluster = field.spawn(before=before)
     eventually(lambda: len(field.beats("loop")) >= known + 2, 30)
     cluster.remember()
     return cluster
@@ -86,6 +87,10 @@ def namespaces() -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
+def called(field: Field, key: str, times: int) -> bool:
+    return field.sandbox.ledger(key).http_requests == times
+
+
 def test_a_message_that_kills_each_worker_ends_with_a_person_and_harms_no_other(field: Field) -> None:
     """H-POI-3: the attempt is written before the call, so each death counts."""
     cluster = field.start()
@@ -93,13 +98,13 @@ def test_a_message_that_kills_each_worker_ends_with_a_person_and_harms_no_other(
     others = field.owe(*(f"poi-3-{n}" for n in range(10)))
     (poison,) = field.owe("poison")
     for deaths in (1, 2, 3):
-        eventually(lambda count=deaths: field.sandbox.ledger(poison).http_requests == count, 30)
+        eventually(partial(called, field, poison, deaths), 30)
         time.sleep(0.3)  # whatever was claimed with it is done
         cluster.hit(field.caller(poison, deaths))
     eventually(lambda: field.intent(poison)["status"] == "needs_review", TAKEN_OVER_WITHIN_S)
     stands = field.intent(poison)
     assert (stands["last_error_code"], stands["attempts"], stands["known"]) == ("worker_lost", 3, "unknown")
-    eventually(lambda: all(field.intent(key)["status"] == "accepted" for key in others), TAKEN_OVER_WITHIN_S)
+    eventually(lambda: field.all_accepted(others), TAKEN_OVER_WITHIN_S)
     field.nothing_lost_nothing_doubled(others)
     assert cluster.process.poll() is None
 

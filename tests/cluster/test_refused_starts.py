@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 
 def refusal(field: Field, **settings: str) -> str:
-    cluster = field.spawn(**settings)
+    cluster = field.spawn(settings)
     assert cluster.ended(40) == 1
     printed = cluster.printed()
     assert "Traceback" not in printed

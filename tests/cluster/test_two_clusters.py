@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def test_a_flood_of_ticks_calls_once_for_each_notification(field: Field) -> None
         for number in range(30):
             looping.chain("notifications.tasks.deliver", number % 2)
         keys = field.owe(*reports)
-        eventually(lambda owed=keys: all(field.intent(key)["status"] == "accepted" for key in owed), 30)
+        eventually(partial(field.all_accepted, keys), 30)
     assert field.settled(201)
     assert field.sandbox.order("GET", "ledger")["http_requests"] == 201
     # Ticks that find their slot held end at once; only the tasks that run now stay in the table.
@@ -60,10 +61,10 @@ def test_a_flood_of_ticks_calls_once_for_each_notification(field: Field) -> None
 def test_a_host_with_a_wrong_clock_neither_steals_leases_nor_shifts_due_times(field: Field, skew_s: int) -> None:
     """H-STK-3: leases and due times are judged by the database's clock, whatever a host believes."""
     skewed = {"LD_PRELOAD": faketime(), "FAKETIME": f"{skew_s:+d}s", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-    # One loop for the skewed host; the right one wants two, and so takes the second slot.
-    wrong = field.spawn(NOTIFYOPS_LOOPS="1", **skewed)
+    # One loop for the skewed host; the right one wants two, and so takes the second slot. Twenty calls need both.
+    wrong = field.spawn({"NOTIFYOPS_LOOPS": "1", "NOTIFYOPS_CONCURRENCY": "10", **skewed})
     eventually(lambda: len(field.beats("loop")) == 1, STARTS_WITHIN_S)
-    right = field.spawn()
+    right = field.spawn({"NOTIFYOPS_CONCURRENCY": "10"})
     eventually(lambda: len(field.beats("loop")) == 2, STARTS_WITHIN_S)
     keys = field.in_flight([f"stk-3-{n}" for n in range(20)], seconds=1.5)
     eventually(lambda: field.settled(20), 20)

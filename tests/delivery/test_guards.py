@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from notifications.delivery.claim import ASK_S
+from notifications.delivery.judge import ASK_S
 from notifications.states import EntryKind, State
 from notifications.types import REPORT_ALARM, REPORT_READY, Registry
 from tests.delivery.adapters import NovelFault

@@ -38,7 +38,11 @@ class Command(qcluster.Command):  # type: ignore[misc]
             ) from error
         finally:
             connections.close_all()
-        keeper = Keeper(grace_s=settings.NOTIFYOPS_PROVIDER_TIMEOUT_S + 15, wedge_s=settings.Q_CLUSTER["timeout"] + 30)
+        keeper = Keeper(
+            grace_s=settings.NOTIFYOPS_PROVIDER_TIMEOUT_S + 15,
+            wedge_s=settings.Q_CLUSTER["timeout"] + 30,
+            restore=looping.restore,
+        )
         code = keeper.run()
         sys.stdout.flush()
         sys.stderr.flush()
