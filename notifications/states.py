@@ -184,61 +184,62 @@ class Move:
     who: Who
 
 
+# kind: (from any of these, to any of these, written by any of these)
+_MOVING: dict[EntryKind, tuple[set[State], set[State], set[Who]]] = {
+    EntryKind.HELD: ({State.PENDING}, {State.NEEDS_REVIEW}, {Who.INTAKE}),
+    EntryKind.RELEASED: ({State.NEEDS_REVIEW}, {State.PENDING}, {Who.PERSON}),
+    EntryKind.INVALID: ({State.PENDING, State.RETRY}, {State.NEEDS_REVIEW}, {Who.WORKER}),
+    EntryKind.BLOCKED: ({State.PENDING, State.RETRY}, {State.CANCELLED, State.NEEDS_REVIEW}, {Who.WORKER}),
+    EntryKind.CLAIMED: ({State.PENDING, State.RETRY}, {State.SENDING}, {Who.WORKER}),
+    EntryKind.RESULT: ({State.SENDING}, {State.ACCEPTED, State.RETRY, State.NEEDS_REVIEW}, {Who.WORKER}),
+    EntryKind.SETTLED: ({State.RETRY, State.NEEDS_REVIEW}, {State.ACCEPTED}, {Who.WORKER, Who.RECEIPT}),
+    EntryKind.LEASE_LOST: ({State.SENDING}, {State.RETRY, State.NEEDS_REVIEW}, {Who.WORKER}),
+    EntryKind.WINDOW_OVER: ({State.RETRY}, {State.NEEDS_REVIEW}, {Who.WORKER}),
+    EntryKind.EXPIRED: ({State.PENDING, State.RETRY}, {State.CANCELLED, State.NEEDS_REVIEW}, {Who.WORKER}),
+    EntryKind.RECEIPT: ({State.ACCEPTED}, {State.ACCEPTED, State.NEEDS_REVIEW}, {Who.RECEIPT}),
+    EntryKind.UNCONFIRMED: ({State.ACCEPTED}, {State.NEEDS_REVIEW}, {Who.WORKER}),
+    EntryKind.RETRIED: ({State.NEEDS_REVIEW}, {State.RETRY}, {Who.PERSON}),
+    EntryKind.UNDONE: ({State.RETRY}, {State.NEEDS_REVIEW}, {Who.PERSON}),
+    EntryKind.ADOPTED: ({State.NEEDS_REVIEW}, {State.ACCEPTED}, {Who.PERSON}),
+    EntryKind.CLOSED: (
+        {State.PENDING, State.RETRY, State.ACCEPTED, State.NEEDS_REVIEW},
+        {State.CLOSED},
+        {Who.PERSON},
+    ),
+    EntryKind.REOPENED: ({State.CLOSED, State.ACCEPTED}, {State.NEEDS_REVIEW}, {Who.PERSON}),
+    EntryKind.WITHDRAWN: (
+        {State.PENDING, State.RETRY, State.NEEDS_REVIEW},
+        {State.CANCELLED},
+        {Who.PERSON, Who.INTAKE},
+    ),
+    EntryKind.SUPERSEDED: ({State.PENDING, State.RETRY}, {State.CANCELLED}, {Who.INTAKE}),
+}
+# kind: (stated in any of these, by any of these); the intent stays where it is
+_STATING: dict[EntryKind, tuple[set[State], set[Who]]] = {
+    EntryKind.LATE: (set(State), {Who.WORKER}),
+    EntryKind.RECEIPT: ({State.NEEDS_REVIEW, State.CLOSED, State.CANCELLED}, {Who.RECEIPT}),
+    EntryKind.EVIDENCE: (set(State), {Who.WORKER, Who.PERSON}),
+    EntryKind.RE_PREPARED: ({State.PENDING, State.RETRY}, {Who.WORKER}),
+    EntryKind.SNOOZED: ({State.NEEDS_REVIEW}, {Who.PERSON}),
+    EntryKind.RESUMED: ({State.NEEDS_REVIEW}, {Who.PERSON}),
+}
+
+
 def _moves() -> tuple[Move, ...]:
-    kind, state, who = EntryKind, State, Who
-    table: list[tuple[EntryKind, set[State], set[State], set[Who]]] = [
-        (kind.HELD, {state.PENDING}, {state.NEEDS_REVIEW}, {who.INTAKE}),
-        (kind.RELEASED, {state.NEEDS_REVIEW}, {state.PENDING}, {who.PERSON}),
-        (kind.INVALID, {state.PENDING, state.RETRY}, {state.NEEDS_REVIEW}, {who.WORKER}),
-        (kind.BLOCKED, {state.PENDING, state.RETRY}, {state.CANCELLED, state.NEEDS_REVIEW}, {who.WORKER}),
-        (kind.CLAIMED, {state.PENDING, state.RETRY}, {state.SENDING}, {who.WORKER}),
-        (kind.RESULT, {state.SENDING}, {state.ACCEPTED, state.RETRY, state.NEEDS_REVIEW}, {who.WORKER}),
-        (kind.SETTLED, {state.RETRY, state.NEEDS_REVIEW}, {state.ACCEPTED}, {who.WORKER, who.RECEIPT}),
-        (kind.LEASE_LOST, {state.SENDING}, {state.RETRY, state.NEEDS_REVIEW}, {who.WORKER}),
-        (kind.WINDOW_OVER, {state.RETRY}, {state.NEEDS_REVIEW}, {who.WORKER}),
-        (kind.EXPIRED, {state.PENDING, state.RETRY}, {state.CANCELLED, state.NEEDS_REVIEW}, {who.WORKER}),
-        (kind.RECEIPT, {state.ACCEPTED}, {state.ACCEPTED, state.NEEDS_REVIEW}, {who.RECEIPT}),
-        (kind.UNCONFIRMED, {state.ACCEPTED}, {state.NEEDS_REVIEW}, {who.WORKER}),
-        (kind.RETRIED, {state.NEEDS_REVIEW}, {state.RETRY}, {who.PERSON}),
-        (kind.UNDONE, {state.RETRY}, {state.NEEDS_REVIEW}, {who.PERSON}),
-        (kind.ADOPTED, {state.NEEDS_REVIEW}, {state.ACCEPTED}, {who.PERSON}),
-        (
-            kind.CLOSED,
-            {state.PENDING, state.RETRY, state.ACCEPTED, state.NEEDS_REVIEW},
-            {state.CLOSED},
-            {who.PERSON},
-        ),
-        (kind.REOPENED, {state.CLOSED, state.ACCEPTED}, {state.NEEDS_REVIEW}, {who.PERSON}),
-        (
-            kind.WITHDRAWN,
-            {state.PENDING, state.RETRY, state.NEEDS_REVIEW},
-            {state.CANCELLED},
-            {who.PERSON, who.INTAKE},
-        ),
-        (kind.SUPERSEDED, {state.PENDING, state.RETRY}, {state.CANCELLED}, {who.INTAKE}),
-    ]
-    moves = [
-        Move(entry, from_state, to_state, by)
-        for entry, from_states, to_states, writers in table
+    moving = [
+        Move(kind, from_state, to_state, by)
+        for kind, (from_states, to_states, writers) in _MOVING.items()
         for from_state in sorted(from_states)
         for to_state in sorted(to_states)
         for by in sorted(writers)
     ]
-    facts: list[tuple[EntryKind, set[State], set[Who]]] = [
-        (kind.LATE, set(State), {who.WORKER}),
-        (kind.RECEIPT, {state.NEEDS_REVIEW, state.CLOSED, state.CANCELLED}, {who.RECEIPT}),
-        (kind.EVIDENCE, set(State), {who.WORKER, who.PERSON}),
-        (kind.RE_PREPARED, {state.PENDING, state.RETRY}, {who.WORKER}),
-        (kind.SNOOZED, {state.NEEDS_REVIEW}, {who.PERSON}),
-        (kind.RESUMED, {state.NEEDS_REVIEW}, {who.PERSON}),
-    ]
-    moves += [
-        Move(entry, here, here, by)
-        for entry, heres, writers in facts
+    stating = [
+        Move(kind, here, here, by)
+        for kind, (heres, writers) in _STATING.items()
         for here in sorted(heres)
         for by in sorted(writers)
     ]
-    return tuple(moves)
+    return (*moving, *stating)
 
 
 MOVES = _moves()

@@ -101,7 +101,7 @@ class Plan:
             "NOTIFYOPS_SANDBOX_FULL_KEY": self.sandbox_full_key,
         }
         journal = ("--journal", str(self.home / "sandbox.journal"))
-        argv = ("manage.py", "sandbox", "--port", str(self.sandbox_port), "--control", *journal)
+        argv = ("-m", "notifications.sandbox", "--port", str(self.sandbox_port), "--control", *journal)
         return self._python("sandbox", argv, self.env() | keys, grace_s=5)
 
     def web(self, *, webhook_secret: str = "") -> Command:

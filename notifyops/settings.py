@@ -32,7 +32,7 @@ NOTIFYOPS_RETRY_AFTER_CAP_S = _env.number("NOTIFYOPS_RETRY_AFTER_CAP_S", 3600, l
 # Resend keeps an idempotency key for 24 hours (see the adapter): never more.
 NOTIFYOPS_KEY_WINDOW_S = _env.number("NOTIFYOPS_KEY_WINDOW_S", 86400, low=10, high=86400)
 NOTIFYOPS_KEY_MARGIN_S = _env.number("NOTIFYOPS_KEY_MARGIN_S", 1800, low=0, high=86400)
-NOTIFYOPS_POLL_MAX_MS = _env.whole("NOTIFYOPS_POLL_MAX_MS", 1000, low=10, high=60000)
+NOTIFYOPS_POLL_MAX_MS = _env.whole("NOTIFYOPS_POLL_MAX_MS", 250, low=10, high=60000)
 NOTIFYOPS_CONCURRENCY = _env.whole("NOTIFYOPS_CONCURRENCY", 32, low=1, high=1000)
 NOTIFYOPS_LOOPS = _env.whole("NOTIFYOPS_LOOPS", 2, low=1, high=64)
 NOTIFYOPS_BREAKER_FAILURES = _env.whole("NOTIFYOPS_BREAKER_FAILURES", 3, low=1, high=1000)

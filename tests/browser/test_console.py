@@ -153,13 +153,11 @@ def test_the_keyboard_alone_finds_a_case_and_closes_it(chromium: Chromium, site:
 
     def journey(page: Page) -> None:
         log_in(page, site, "olga")
-        for target in (f"a.id[href='/reviews/{intent.pk}/']", "#close select"):
-            for _ in range(60):
-                page.keyboard.press("Tab")
-                if page.evaluate("target => document.activeElement.matches(target)", target):
-                    break
-            page.keyboard.press("Enter" if target.startswith("a") else "D")
-            page.wait_for_load_state()
+        _tab_to(page, f"a.id[href='/reviews/{intent.pk}/']")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"{site}/reviews/{intent.pk}/")
+        _tab_to(page, "#close select")
+        page.keyboard.press("D")
         page.keyboard.press("Tab")
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
@@ -167,3 +165,11 @@ def test_the_keyboard_alone_finds_a_case_and_closes_it(chromium: Chromium, site:
 
     chromium.run(journey)
     assert Intent.objects.get(pk=intent.pk).state == "closed"
+
+
+def _tab_to(page: Page, target: str) -> None:
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("target => document.activeElement.matches(target)", target):
+            return
+    raise AssertionError(f"{target} is not reached by the Tab key")

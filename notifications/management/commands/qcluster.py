@@ -39,7 +39,8 @@ class Command(qcluster.Command):  # type: ignore[misc]
         finally:
             connections.close_all()
         keeper = Keeper(
-            grace_s=settings.NOTIFYOPS_PROVIDER_TIMEOUT_S + 15,
+            # Below the supervisor's 20 s: what is still under way then is recovered by its lease.
+            grace_s=min(settings.NOTIFYOPS_PROVIDER_TIMEOUT_S + 5, 18),
             wedge_s=settings.Q_CLUSTER["timeout"] + 30,
             restore=looping.restore,
         )
