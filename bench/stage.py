@@ -152,27 +152,32 @@ def raised(*, quick: bool, say: Callable[[str], None]) -> Iterator[Stage]:
         admin_url = f"postgresql://postgres:{password}@127.0.0.1:{port}/postgres"
         command = server.command(log=home / "postgres.log")
         running.append(postmaster.start(command, admin_url=admin_url, data=server.data))
-        urls, provider_port = _site(admin_url, home), _free_port()
-        provider = Command(
-            name="provider",
-            argv=(sys.executable, "-m", "bench.provider", str(provider_port)),
-            log=home / "provider.log",
-            cwd=BASE,
-            env=dict(os.environ),
-        )
-        running.append(Child(provider))
-        running[-1].start()
-        keep.folder(home / "home")
-        stage = Stage(home, quick, urls, provider_port, running[0], running[1])
-        wait(lambda: _listens(provider_port), 10, running[1], "the provider did not listen")
-        stage.run(("manage.py", "migrate", "-v0"), stage.env("web"))
-        firstrun.grant_workspaces(urls["owner"], dsn.role_names(SITE)["writer"])
+        provider_port = _free_port()
+        running.append(_provider(home, provider_port))
+        stage = Stage(home, quick, _site(admin_url, home), provider_port, running[0], running[1])
+        _furnish(stage)
         yield stage
     finally:
         children.stop(list(reversed(running)))
         if sockets is not None:
             postmaster.remove_sockets(sockets)
         shutil.rmtree(home, ignore_errors=True)
+
+
+def _provider(home: Path, port: int) -> Child:
+    """Start the provider; whoever gets it also ends it."""
+    argv = (sys.executable, "-m", "bench.provider", str(port))
+    child = Child(Command(name="provider", argv=argv, log=home / "provider.log", cwd=BASE, env=dict(os.environ)))
+    child.start()
+    return child
+
+
+def _furnish(stage: Stage) -> None:
+    """Make the tables, and let the writer enqueue."""
+    wait(lambda: _listens(stage.provider_port), 10, stage.provider, "the provider did not listen")
+    keep.folder(stage.home / "home")
+    stage.run(("manage.py", "migrate", "-v0"), stage.env("web"))
+    firstrun.grant_workspaces(stage.urls["owner"], dsn.role_names(SITE)["writer"])
 
 
 def _site(admin_url: str, home: Path) -> dict[str, str]:

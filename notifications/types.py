@@ -51,7 +51,8 @@ class NotificationType:
 
         Raises TypeError for a schema that JSON cannot carry.
         """
-        return _fields(self.name, self.data)
+        schema: Any = self.data  # a class is hashable, which its type does not say
+        return _fields(self.name, schema)
 
     def problems(self, data: Mapping[str, Any]) -> list[str]:
         """Say in which keys `data` departs from the schema; an empty list means that it fits.
