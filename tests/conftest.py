@@ -60,10 +60,10 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let every transactional test name both aliases: only the owner may flush, and else rows leak in silence."""
+    """Let every test name both aliases: only the owner may flush, and what is not named is not the test database."""
     for item in items:
         mark = item.get_closest_marker("django_db")
-        if mark and mark.kwargs.get("transaction") and not mark.kwargs.get("databases"):
+        if mark and not mark.kwargs.get("databases"):
             item.add_marker(pytest.mark.django_db(**mark.kwargs, databases=["default", "owner"]), append=False)
 
 

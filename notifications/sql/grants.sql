@@ -76,5 +76,9 @@ BEGIN
         INSERT INTO notifyops_private.notifications_workspacegrant (role, workspace)
         SELECT trim(BOTH '"' FROM r), '*' FROM (VALUES ('{worker}'), ('{web}'), ('{owner}')) AS v(r)
         ON CONFLICT DO NOTHING;
+        -- Applications' own roles, as `notify grant` made them.
+        INSERT INTO notifyops_private.notifications_doorrole (role, who)
+        SELECT DISTINCT g.role, 'intake' FROM notifyops_private.notifications_workspacegrant g
+        ON CONFLICT DO NOTHING;
     END IF;
 END $$;

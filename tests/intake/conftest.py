@@ -18,9 +18,14 @@ QUERY = "SELECT id, notification_id, created, state FROM notifyops.enqueue(%s, %
 
 
 @pytest.fixture
-def writer(as_role: Connect) -> Connect:
-    """Give connections of the writer role, which may enqueue in the default workspace and in acme."""
+def stated_grants(transactional_db: None) -> None:
+    """State every right again: a flush empties the tables that hold them."""
     grants.apply(connections["owner"])
+
+
+@pytest.fixture
+def writer(stated_grants: None, as_role: Connect) -> Connect:
+    """Give connections of the writer role, which may enqueue in the default workspace and in acme."""
     with as_role("owner") as owner:
         owner.execute(
             "INSERT INTO notifyops_private.notifications_workspacegrant (role, workspace) "

@@ -150,7 +150,10 @@ def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
 
 @pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 def test_standard_input_is_imported_and_its_rejected_lines_are_kept(
-    process_env: Callable[[str], dict[str, str]], tmp_path: Path, database_url: Callable[[str], str]
+    stated_grants: None,
+    process_env: Callable[[str], dict[str, str]],
+    tmp_path: Path,
+    database_url: Callable[[str], str],
 ) -> None:
     def piped(text: bytes) -> subprocess.CompletedProcess[bytes]:
         command = [sys.executable, str(ROOT / "manage.py"), "notify", "import", "-", "--each"]

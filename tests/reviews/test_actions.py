@@ -5,10 +5,12 @@ from __future__ import annotations
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 
 from notifications.cli import seed
-from notifications.models import Intent, LogEntry
+from notifications.models import Intent, LogEntry, NotificationTypeRow
 from notifications.states import EntryKind, NextAction, Outcome, State
+from notifications.types import NotificationType, ReportData, registry
 from reviews import actions
 from reviews.models import Note, Review
 from reviews.person import from_host, from_user
@@ -230,3 +232,42 @@ def test_a_refused_reason_is_recorded_without_its_text() -> None:
         actions.perform("close", intent.pk, order(intent, "test_data", "it was for ana@example.com only"), olga())
     review = Review.objects.get(intent_id=intent.pk)
     assert (review.reason, review.reason_code) == ("", "test_data")
+
+
+def test_half_an_hour_before_the_providers_window_ends_it_counts_as_closed() -> None:
+    intent = make_case(cases.UNKNOWN)
+    with connection.cursor() as cursor:
+        # Resend's 24 hours less the margin of 30 minutes: a minute before that it is open, a minute later closed.
+        cursor.execute("SET LOCAL notifyops_test.shift = '23 hours 31 minutes'")
+    with pytest.raises(NotAllowedNow) as refused:
+        actions.perform("retry", intent.pk, order(intent, "provider_recovered"), olga())
+    assert refused.value.word == "window_over"
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL notifyops_test.shift = '23 hours 29 minutes'")
+    actions.perform("retry", intent.pk, order(intent, "provider_recovered"), lena())
+    assert state_of(intent) == "retry"
+
+
+@pytest.mark.parametrize("answer", [False, RuntimeError("the business database is away")])
+def test_what_the_application_no_longer_wants_is_retried_only_with_a_text_that_says_why(answer) -> None:
+    asked: list[str] = []
+
+    def still_wanted(report_id: str) -> bool:
+        asked.append(report_id)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    kind = NotificationType(name="asked_first", template="x", data=ReportData, still_wanted=still_wanted)
+    registry.add(kind)
+    try:
+        NotificationTypeRow.objects.create(name=kind.name, channel="email", required={"title": "string"})
+        intent = make_case(report_id="r-asked", type=kind.name)
+        with pytest.raises(NotAllowedNow, match="Say in the text why|say in the text why") as refused:
+            actions.perform("retry", intent.pk, order(intent, "code_fixed"), lena())
+        assert refused.value.word == "still_wanted"
+        assert asked == ["r-asked"]
+        actions.perform("retry", intent.pk, order(intent, "code_fixed", EXPLAINED), olga())
+    finally:
+        registry._types.pop(kind.name)
+    assert state_of(intent) == "retry"

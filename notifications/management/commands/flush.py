@@ -10,6 +10,8 @@ from django.core.management.sql import emit_post_migrate_signal
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from notifications import grants
+
 # Filled from the code by migrations and post_migrate, the same after every test.
 KEPT = frozenset({"django_migrations", "django_content_type", "auth_permission"})
 
@@ -30,6 +32,7 @@ class Command(flush.Command):
         tables = {model._meta.db_table for model in apps.get_models(include_auto_created=True)} - KEPT
         with connection.cursor() as cursor:
             cursor.execute("SELECT notifyops_test.truncate_all(%s::text[])", [sorted(tables)])
+        grants.apply(connection)  # who may do what stands in tables too
         if not options.get("inhibit_post_migrate"):
             emit_post_migrate_signal(options["verbosity"], options["interactive"], alias)
 
