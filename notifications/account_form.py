@@ -33,6 +33,8 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]  # Django has no s
             *("name", "kind", "channel", "base_url", "sender", "api_key_ref", "timeout_s", "declares_receipts"),
             "enabled",
         )
+        # The admin shows help as HTML, in which the model's own example would vanish.
+        help_texts = {"sender": _("What recipients see: a name, then the address in angle brackets.")}  # noqa: RUF012
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

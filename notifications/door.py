@@ -26,7 +26,7 @@ class Entry:
     `to_state` None states a fact and moves nothing. `fence` is required for result, late and lease_lost, `seq` (what
     the person saw) for a person's moves. `delay_s` makes it due that many seconds from the database's now, or is the
     lease's length for `claimed`. `window_s` is how long the provider's key protects, margin taken off; it counts only
-    with `ambiguous`.
+    with `ambiguous`. A `body` needs its SHA-256 in `detail`.
     """
 
     id: int
@@ -53,7 +53,6 @@ class Entry:
     confirm_s: float | None = None
     until: datetime | None = None
     body: bytes | None = None
-    body_hash: bytes | None = None
     subject: str | None = None
     template_version: str | None = None
 
@@ -72,66 +71,19 @@ class Appended:
     refused: str | None
 
 
-# Entry's field → the door's parameter and its array type.
-_COLUMNS: dict[str, tuple[str, str]] = {
-    "id": ("ids", "bigint[]"),
-    "to_state": ("to_states", "text[]"),
-    "fence": ("fences", "integer[]"),
-    "seq": ("seqs", "integer[]"),
-    "attempt": ("attempts", "integer[]"),
-    "outcome": ("outcomes", "text[]"),
-    "code": ("codes", "text[]"),
-    "phase": ("phases", "text[]"),
-    "http_status": ("http_statuses", "integer[]"),
-    "duration_ms": ("durations_ms", "integer[]"),
-    "provider_message_id": ("provider_message_ids", "text[]"),
-    "detail": ("details", "text[]"),
-    "reason_code": ("reason_codes", "text[]"),
-    "known": ("knowns", "text[]"),
-    "next_action": ("next_actions", "text[]"),
-    "delay_s": ("delays_s", "double precision[]"),
-    "window_s": ("windows_s", "double precision[]"),
-    "failure": ("failures", "boolean[]"),
-    "in_flight": ("in_flights", "boolean[]"),
-    "ambiguous": ("ambiguous", "boolean[]"),
-    "delivery_status": ("delivery_statuses", "text[]"),
-    "confirm_s": ("confirms_s", "double precision[]"),
-    "until": ("untils", "timestamptz[]"),
-    "body": ("bodies", "bytea[]"),
-    "body_hash": ("body_hashes", "bytea[]"),
-    "subject": ("subjects", "text[]"),
-    "template_version": ("template_versions", "text[]"),
-}
-_BINARY = {"body", "body_hash"}
-_FLOATS = {"delay_s", "window_s", "confirm_s"}
+_FIELDS = tuple(field.name for field in fields(Entry) if field.name != "body")
+_APPEND = "SELECT * FROM notifyops_private.append_v1(%s, %s::jsonb, %s, %s, %b::bytea[])"
+_encode = json.JSONEncoder(separators=(",", ":"), default=lambda value: value.isoformat()).encode
 
 
 def append_call(
     kind: EntryKind, entries: Sequence[Entry], *, worker: str | None = None, actor: str | None = None
 ) -> tuple[str, list[Any]]:
-    """Give the SQL and the parameters of one append; columns that every entry leaves out are not sent."""
-    named = ["%s"]
-    values: list[Any] = [kind.value]
-    for field, (parameter, array) in _COLUMNS.items():
-        column = [getattr(entry, field) for entry in entries]
-        if any(value is not None for value in column):
-            named.append(f"{parameter} => {'%b' if field in _BINARY else '%s'}::{array}")
-            values.append(_dumped(field, column))
-    for parameter, text in (("worker_", worker), ("actor_", actor)):
-        if text is not None:
-            named.append(f"{parameter} => %s")
-            values.append(text)
-    return f"SELECT * FROM notifyops_private.append_v1({', '.join(named)})", values
-
-
-def _dumped(field: str, column: list[Any]) -> list[Any]:
-    if field == "detail":
-        return [None if value is None else json.dumps(value, separators=(",", ":")) for value in column]
-    if field in _FLOATS:
-        return [None if value is None else float(value) for value in column]
-    if field in ("to_state", "outcome", "known", "next_action", "phase", "delivery_status"):
-        return [None if value is None else str(value) for value in column]
-    return column
+    """Give the SQL and the parameters of one append."""
+    said = [{name: value for name in _FIELDS if (value := getattr(entry, name)) is not None} for entry in entries]
+    bodies = [entry.body for entry in entries]
+    has_bodies = any(body is not None for body in bodies)
+    return _APPEND, [kind.value, _encode(said), worker, actor, bodies if has_bodies else None]
 
 
 def append(

@@ -39,6 +39,7 @@ NEVER_RETRIED: Final[dict[str, Sentence]] = {
     Known.SUPPRESSED: _("The provider suppresses this address: it would not send a retry either."),
     Known.AWAITING_APPROVAL: _("This was never attempted, since it waits for approval: approve it, or close it."),
 }
+_HOPELESS: Final = frozenset({Known.BOUNCED, Known.COMPLAINED, Known.SUPPRESSED})
 _NOT_CLOSED: Final[dict[str, Sentence]] = {
     State.SENDING: _("A worker is sending this now: wait for its answer, then decide."),
     State.CLOSED: _("This is closed already."),
@@ -109,7 +110,8 @@ def recommended(situation: Situation, next_action: str | None, now: datetime) ->
     if situation.known == Known.AWAITING_APPROVAL:
         return "approve"
     if _retry(situation, now) is not None:
-        return "close"
+        # Where something may have arrived, only evidence settles it: no button is pushed on the operator.
+        return "close" if situation.known in _HOPELESS else None
     if next_action in (NextAction.RETRY_SAME_KEY, NextAction.QUERY_PROVIDER, NextAction.FIX_CONFIG):
         return "retry"
     return "close"

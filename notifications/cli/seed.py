@@ -174,7 +174,7 @@ def append_step(step: Step, intent_id: int, fence: int, using: str) -> None:
         facts = {"to_state": State.SENDING, "delay_s": 60.0} | facts
         if fence == 1 and "body" not in facts:
             body = _body(intent_id)
-            facts |= {"body": body, "body_hash": hashlib.sha256(body).digest(), "template_version": WORKER}
+            facts |= {"body": body, "detail": {"sha256": hashlib.sha256(body).hexdigest()}, "template_version": WORKER}
     elif step.kind in (EntryKind.RESULT, EntryKind.LEASE_LOST):
         facts["fence"] = fence
     elif step.kind is EntryKind.RETRIED:

@@ -52,26 +52,38 @@ WHERE account_id = %(account)s AND (open_until IS NOT NULL OR config_failures > 
 """
 
 
+def is_news(shop: Shop, sent: Sent, decision: Decision) -> bool:
+    """Say whether a result concerns its whole account: a wait, a refusal, or the success that ends trouble."""
+    if decision.account_wait_s is not None or decision.circuit is not None:
+        return True
+    return sent.result.outcome is Outcome.ACCEPTED and (sent.lease.probe or sent.lease.account_id in shop.troubled)
+
+
 async def report(connection: AsyncConnection[Any], shop: Shop, decided: Sequence[tuple[Sent, Decision]]) -> None:
     """Tell the accounts' circuits what these results mean; in the caller's transaction.
 
-    One statement per account and kind of news, so that a batch of 500 refusals is one wait, and three in a row are
-    counted as three.
+    A batch of 500 rate limits is one wait of an account; refusals of its configuration are counted one by one.
     """
+    waits: dict[int, float] = {}
+    quotas: dict[int, tuple[str, str]] = {}
     # Sorted by account: two recorders that update circuits in different order would deadlock.
     for sent, decision in sorted(decided, key=lambda pair: pair[0].lease.account_id):
         account = sent.lease.account_id
         if decision.account_wait_s is not None:
-            await connection.execute(_WAIT, {"account": account, "wait_s": decision.account_wait_s})
+            waits[account] = max(decision.account_wait_s, waits.get(account, 0.0))
         elif decision.circuit == "config":
             await _refused(connection, shop, sent)
         elif decision.circuit is not None:
-            await connection.execute(_QUOTA, {"account": account, "reason": decision.circuit, "code": sent.result.code})
-            shop.troubled.add(account)
-            logger.error("circuit opened: %s", decision.circuit, extra={"action": "circuit_opened", "account": account})
+            quotas[account] = (decision.circuit, sent.result.code)
         elif sent.result.outcome is Outcome.ACCEPTED and (sent.lease.probe or account in shop.troubled):
             await connection.execute(_CLEAR, {"account": account})
             shop.troubled.discard(account)
+    for account, wait_s in waits.items():
+        await connection.execute(_WAIT, {"account": account, "wait_s": wait_s})
+    for account, (reason, code) in quotas.items():
+        await connection.execute(_QUOTA, {"account": account, "reason": reason, "code": code})
+        shop.troubled.add(account)
+        logger.error("circuit opened: %s", reason, extra={"action": "circuit_opened", "account": account})
 
 
 async def _refused(connection: AsyncConnection[Any], shop: Shop, sent: Sent) -> None:

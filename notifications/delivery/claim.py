@@ -53,7 +53,8 @@ async def claim(
     Opens its own transaction. Intents that must not be sent are stopped in it, with the reason in their log.
     """
     began = (shop.clock or boot_clock)()
-    async with connection.transaction():
+    # In one pipeline: BEGIN goes with the pick, COMMIT with the entries.
+    async with connection.pipeline(), connection.transaction():
         picked = await pick(connection, room, list(shop.accounts), full_lanes)
         if not picked:
             return []
@@ -196,7 +197,6 @@ def _claim_entry(case: _Case, lease_s: float) -> Entry:
         delay_s=lease_s,
         detail=detail,
         body=frozen.body if frozen else None,
-        body_hash=frozen.sha256 if frozen else None,
         subject=frozen.subject if frozen else None,
         template_version=frozen.template_version if frozen else None,
     )

@@ -1,8 +1,9 @@
 """The loop of one slot: claim what fits, send it, record whatever is ready, until the budget or a stop ends it.
 
-Records are natural batches: while one is written, further calls end and wait for the next. Answers whose record
-failed because the database was away stay in memory and are written when it is back: a failure to write is not a
-failure to send.
+Records are natural batches: while one is written, further calls end and wait for the next. A few leases more than can
+be sent at once wait in memory, so that the provider is kept busy while the database works; none waits longer than one
+call takes. Answers whose record failed because the database was away stay in memory and are written when it is back:
+a failure to write is not a failure to send.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,6 +34,8 @@ logger = logging.getLogger(__name__)
 # Plans that were cached while the tables were nearly empty make each claim of a first big backlog take seconds.
 REPLAN_S = 10.0
 MAX_BATCH = 500
+# How often a loop that one lane fills looks for work of the others; a wake-up makes it look at once.
+ASIDE_S = 0.05
 # How often a loop looks whether a person changed an account, and which circuits are not clean.
 LOOK_S = 5.0
 CONFIGURATION = (
@@ -69,12 +72,16 @@ class Loop:
     sent_count: int = 0
     _connection: AsyncConnection[Any] | None = None
     _calls: set[asyncio.Task[None]] = field(default_factory=set)
+    # Leases that wait for a free place, oldest first; calls under way by lane; both together by lane.
+    _waiting: deque[Lease] = field(default_factory=deque)
     _busy: Counter[int] = field(default_factory=Counter)
+    _held: Counter[int] = field(default_factory=Counter)
     _ready: list[Sent] = field(default_factory=list)
     _progress: asyncio.Event = field(default_factory=asyncio.Event)
     _was_empty: bool = True
     _replanned_at: float = 0.0
     _looked_at: float = 0.0
+    _aside_at: float = 0.0
     # What the accounts looked like when this loop began; None once a person changed them: a successor starts afresh.
     _configured: tuple[Any, ...] | None = ()
 
@@ -144,6 +151,8 @@ class Loop:
 
     async def _claim(self, connection: AsyncConnection[Any]) -> bool:
         room, full = self._room()
+        if full and not self._looks_aside():
+            return False
         if room < 1 or not self.shop.rules.sends or not self.shop.accounts:
             await self.beat.write(connection, claimed=not self.shop.rules.sends)
             return False
@@ -152,44 +161,74 @@ class Loop:
         leases = await claim(connection, self.shop, worker=self.beat.worker, room=room, full_lanes=full)
         if leases:
             await self._replan(connection)
-        self._was_empty = not leases
+        if not full:  # what other lanes have not got says nothing of the plans
+            self._was_empty = not leases
         for lease in leases:
-            self._start(lease)
+            self._held[lease.lane_key] += 1
+        self._waiting.extend(leases)
+        self._start_waiting()
         await self.beat.write(connection, claimed=True)
         return bool(leases)
 
     def _room(self) -> tuple[int, list[int]]:
-        """Give how many to claim, and the lanes that may have no more: a lane may use the loop but for its reserve."""
+        """Give how many to claim, and the lanes that may have no more.
+
+        A lane may hold twice what may be under way at once; the reserve beyond that is for the others.
+        """
         rules = self.shop.rules
-        full = [lane for lane, count in self._busy.items() if count >= rules.concurrency]
-        fullest = max((count for lane, count in self._busy.items() if count < rules.concurrency), default=0)
-        free = rules.concurrency + rules.reserve - len(self._calls)
-        return min(free, rules.concurrency - fullest), full
+        most = 2 * rules.concurrency
+        full = [lane for lane, count in self._held.items() if count >= most]
+        fullest = max((count for lane, count in self._held.items() if count < most), default=0)
+        return min(most + rules.reserve - self._held.total(), most - fullest), full
+
+    def _looks_aside(self) -> bool:
+        """Say whether to look for other lanes' work while one lane holds all that it may: at a wake-up, or by time."""
+        if not self.slot.woken.is_set() and time.monotonic() - self._aside_at < ASIDE_S:
+            return False
+        self._aside_at = time.monotonic()
+        return True
 
     async def _replan(self, connection: AsyncConnection[Any]) -> None:
         if self._was_empty or time.monotonic() - self._replanned_at > REPLAN_S:
             self._replanned_at = time.monotonic()
             await connection.execute("DISCARD PLANS")
 
-    def _start(self, lease: Lease) -> None:
-        self._busy[lease.lane_key] += 1
-        task = asyncio.create_task(self._call(lease))
-        self._calls.add(task)
-        task.add_done_callback(self._calls.discard)
+    def _start_waiting(self) -> None:
+        """Start calls while there are free places, in order, but past leases whose lane uses all that it may."""
+        rules = self.shop.rules
+        passed: list[Lease] = []
+        while self._waiting and len(self._calls) < rules.concurrency + rules.reserve:
+            lease = self._waiting.popleft()
+            if self._busy[lease.lane_key] >= rules.concurrency:
+                passed.append(lease)
+                continue
+            self._busy[lease.lane_key] += 1
+            task = asyncio.create_task(self._call(lease))
+            self._calls.add(task)
+            task.add_done_callback(self._ended)
+        self._waiting.extendleft(reversed(passed))
 
     async def _call(self, lease: Lease) -> None:
         try:
             self._ready.append(await send(lease, self.shop.accounts[lease.account_id]))
         finally:
-            self._busy[lease.lane_key] -= 1
-            if not self._busy[lease.lane_key]:
-                del self._busy[lease.lane_key]
-            self._progress.set()
+            for counter in (self._busy, self._held):
+                counter[lease.lane_key] -= 1
+                if not counter[lease.lane_key]:
+                    del counter[lease.lane_key]
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._calls.discard(task)
+        self._start_waiting()
+        self._progress.set()
 
     async def _wait(self, connection: AsyncConnection[Any], longest_s: float) -> None:
         """Wait for an ended call, a wake-up, the next due time or the poll, whichever is first."""
         timeout_s = longest_s
-        if self.shop.accounts and self._room()[0] > 0:
+        room, full = self._room()
+        if full:
+            timeout_s = min(timeout_s, ASIDE_S)
+        elif self.shop.accounts and room > 0:
             due_s = await next_due_s(connection, list(self.shop.accounts))
             if due_s is not None:
                 # Never zero: what is due but not given to us is another loop's, or behind a full lane.
@@ -215,7 +254,7 @@ class Loop:
         return not self.stopping()
 
     async def _drain(self) -> None:
-        """Let the calls in flight end, and record them, for at most `drain_s`."""
+        """Let the calls in flight and those that wait for a place end, and record them, for at most `drain_s`."""
         ends_at = time.monotonic() + self.drain_s
         while (self._calls or self._ready) and time.monotonic() < ends_at:
             if self._calls and not self._ready:
@@ -225,6 +264,7 @@ class Loop:
             except psycopg.OperationalError:
                 await self._close()
                 await asyncio.sleep(BACKOFF_S[0])
+        self._waiting.clear()
         for task in self._calls:
             task.cancel()
         await asyncio.gather(*self._calls, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Record: one transaction that writes what a batch of calls proved, and what the accounts need to know of it.
+"""Record what a batch of calls proved, and what the accounts need to know of it.
 
 A result under an old fence moves nothing: it is kept as `late`, and settles the intent where it proves acceptance.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from notifications.delivery.circuits import report
+from notifications.delivery.circuits import is_news, report
 from notifications.delivery.lease import Sent
 from notifications.delivery.shop import Shop
 from notifications.door import Appended, Entry, append_async
@@ -22,13 +22,23 @@ logger = logging.getLogger(__name__)
 
 
 async def record(connection: AsyncConnection[Any], shop: Shop, batch: Sequence[Sent], *, worker: str) -> None:
-    """Record a batch of finished calls; opens its own transaction. Safe to repeat after a lost COMMIT.
+    """Record a batch of finished calls. Safe to repeat after a lost COMMIT.
 
-    A repeat finds the intent already moved, is refused by the fence or the table of moves, and is kept as late.
+    The results are one statement and so one transaction; what else follows from them (late answers, news for the
+    accounts) is a second one, which most batches do not need. A repeat finds the intent already moved, is refused by
+    the fence or the table of moves, and is kept as late.
     """
-    async with connection.transaction():
-        for part in _rounds(batch):
-            await _record_round(connection, shop, part, worker)
+    for part in _rounds(batch):
+        decided = [(sent, decide(sent.result, sent.lease.facts, shop.rng)) for sent in part]
+        entries = [_result_entry(shop, sent, decision) for sent, decision in decided]
+        answers = await append_async(connection, EntryKind.RESULT, entries, worker=worker)
+        refused = {one.intent_id: one for one in answers if one.refused is not None}
+        news = [pair for pair in decided if pair[0].lease.id not in refused and is_news(shop, *pair)]
+        if refused or news:
+            async with connection.transaction():
+                late = [sent for sent in part if sent.lease.id in refused]
+                await _keep_late(connection, late, refused, worker)
+                await report(connection, shop, news)
 
 
 def _rounds(batch: Sequence[Sent]) -> Iterator[list[Sent]]:
@@ -42,21 +52,6 @@ def _rounds(batch: Sequence[Sent]) -> Iterator[list[Sent]]:
         first = {sent.lease.id: sent for sent in reversed(left)}
         yield list(first.values())
         left = [sent for sent in left if first[sent.lease.id] is not sent]
-
-
-async def _record_round(connection: AsyncConnection[Any], shop: Shop, part: Sequence[Sent], worker: str) -> None:
-    decided = [(sent, decide(sent.result, sent.lease.facts, shop.rng)) for sent in part]
-    answers = await append_async(
-        connection,
-        EntryKind.RESULT,
-        [_result_entry(shop, sent, decision) for sent, decision in decided],
-        worker=worker,
-    )
-    refused = {one.intent_id: one for one in answers if one.refused is not None}
-    if refused:
-        late = [sent for sent in part if sent.lease.id in refused]
-        await _keep_late(connection, late, refused, worker)
-    await report(connection, shop, [pair for pair in decided if pair[0].lease.id not in refused])
 
 
 def _result_entry(shop: Shop, sent: Sent, decision: Decision) -> Entry:

@@ -1,42 +1,23 @@
--- The door: appends one entry of `kind_` to each intent in `ids`, and moves the intents accordingly.
+-- The door: appends one entry of `kind_` to each intent that `entries` names, and moves the intents accordingly.
 --
--- Arrays are parallel to `ids`; an array that is not given counts as all NULL. Returns one row per id: the new seq and
--- state, or why it was refused, in `refused`: missing, fence, seq, move (not in the table `move`), role (this login may
--- not write such an entry, or names no actor), or the guard's own word. A refusal writes nothing for that intent and
--- does not disturb the others. The caller owns the transaction; intents stay locked until it ends.
+-- `entries` is a JSON array of objects; their keys are the columns of the record below, all but `id` optional:
+--   to_state (absent: the entry moves nothing) · fence (required for result, late, lease_lost) · seq (what the person
+--   saw; required for a person's moves) · attempt (late: which one) · outcome, phase, http_status, duration_ms,
+--   provider_message_id, reason_code, detail · code (becomes error_code) · known, next_action, delivery_status ·
+--   delay_s (due time or lease end, seconds from the database's now) · window_s (how long the key protects, margin
+--   taken off) · failure (counts against failure_limit) · in_flight · ambiguous (the provider may have accepted this
+--   attempt) · confirm_s · until (snoozed) · subject, template_version (with a body).
+-- `bodies` are the bytes to freeze, in the order of `entries`, where the generation has none yet.
+-- No intent may be named twice in one call.
+--
+-- Returns one row per entry: the new seq and state, or why it was refused, in `refused`: missing, fence, seq, move (not
+-- in the table `move`), role (this login may not write such an entry, or names no actor), or the guard's own word. A
+-- refusal writes nothing for that intent and does not disturb the others. The caller owns the transaction; intents stay
+-- locked until it ends.
 --
 -- Every plan node and every CHECK costs at each call, so what only rare kinds need stands in statements of their own.
 CREATE FUNCTION notifyops_private.append_v1(
-    kind_ text,
-    ids bigint[],
-    worker_ text DEFAULT NULL,
-    actor_ text DEFAULT NULL,
-    to_states text[] DEFAULT NULL,              -- NULL: the entry moves nothing
-    fences integer[] DEFAULT NULL,              -- required for result, late and lease_lost
-    seqs integer[] DEFAULT NULL,                -- the seq that the person saw; required for a person's moves
-    attempts integer[] DEFAULT NULL,            -- only for late: which attempt it belongs to
-    outcomes text[] DEFAULT NULL,
-    codes text[] DEFAULT NULL,                  -- becomes error_code
-    phases text[] DEFAULT NULL,
-    http_statuses integer[] DEFAULT NULL,
-    durations_ms integer[] DEFAULT NULL,
-    provider_message_ids text[] DEFAULT NULL,
-    details text[] DEFAULT NULL,                -- JSON
-    reason_codes text[] DEFAULT NULL,
-    knowns text[] DEFAULT NULL,
-    next_actions text[] DEFAULT NULL,
-    delays_s double precision[] DEFAULT NULL,   -- due time or lease end, seconds from the database's now
-    windows_s double precision[] DEFAULT NULL,  -- how long the key protects, margin taken off
-    failures boolean[] DEFAULT NULL,            -- counts against failure_limit
-    in_flights boolean[] DEFAULT NULL,
-    ambiguous boolean[] DEFAULT NULL,           -- the provider may have accepted this attempt
-    delivery_statuses text[] DEFAULT NULL,
-    confirms_s double precision[] DEFAULT NULL,
-    untils timestamptz[] DEFAULT NULL,          -- snoozed until
-    bodies bytea[] DEFAULT NULL,                -- claimed: the bytes to freeze, where the generation has none yet
-    body_hashes bytea[] DEFAULT NULL,
-    subjects text[] DEFAULT NULL,
-    template_versions text[] DEFAULT NULL
+    kind_ text, entries jsonb, worker_ text DEFAULT NULL, actor_ text DEFAULT NULL, bodies bytea[] DEFAULT NULL
 ) RETURNS TABLE (
     intent_id bigint, new_seq integer, new_state text, window_left_s double precision, refused text
 )
@@ -45,6 +26,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, notifyops_privat
 DECLARE
     -- Read once: a volatile clock inside a comparison would defeat every index.
     t timestamptz := notifyops_private.clock_v1();
+    ids bigint[] := ARRAY(SELECT (e ->> 'id')::bigint FROM jsonb_array_elements(entries) AS e);
     by_person boolean := actor_ IS NOT NULL;
     lawful text[];                              -- 'from>to' of every move of this kind
     mine text[];                                -- and of those that this login may write
@@ -63,13 +45,16 @@ BEGIN
     PERFORM FROM notifications_intent i WHERE i.id = ANY (ids) ORDER BY i.id FOR NO KEY UPDATE;
 
     IF kind_ = 'claimed' THEN
-        SELECT array_agg(p.intent_id) INTO frozen_ids FROM notifications_intent i
-        JOIN notifications_prepared p ON p.intent_id = i.id AND p.generation = i.generation WHERE i.id = ANY (ids);
+        -- LIMIT keeps each look-up one by primary key, whatever the statistics say of a young table.
+        SELECT array_agg(k) INTO frozen_ids FROM unnest(ids) AS k
+        CROSS JOIN LATERAL (SELECT i.generation FROM notifications_intent i WHERE i.id = k LIMIT 1) i
+        CROSS JOIN LATERAL (SELECT FROM notifications_prepared p
+                            WHERE p.intent_id = k AND p.generation = i.generation LIMIT 1) p;
     ELSIF kind_ NOT IN ('result', 'late') THEN
         SELECT array_agg(b.id), array_agg(b.why) INTO barred_ids, barred_whys
         FROM notifyops_private.barred_v1(kind_, ids, t) b WHERE b.why IS NOT NULL;
     END IF;
-    IF true = ANY (ambiguous) THEN
+    IF entries @> '[{"ambiguous": true}]' THEN
         -- The attempt began no earlier than its claim: from there the provider's key may protect a lost answer.
         SELECT array_agg(i.id), array_agg(c.at) INTO ambiguous_ids, started_at
         FROM notifications_intent i JOIN notifications_logentry c
@@ -97,24 +82,28 @@ BEGIN
                     WHEN l.next_attempt_at > t THEN 'not_due'
                     WHEN (u.body IS NULL) <> coalesce(l.id = ANY (frozen_ids), false) THEN
                         CASE WHEN u.body IS NULL THEN 'not_prepared' ELSE 'frozen' END
-                    WHEN u.body IS NOT NULL AND u.body_hash IS DISTINCT FROM sha256(u.body) THEN 'hash' END
+                    WHEN encode(sha256(u.body), 'hex') <> coalesce(u.detail ->> 'sha256', '') THEN 'hash' END
                 -- The application may say at any time that a notification is not wanted any more.
                 WHEN l.id = ANY (barred_ids) AND NOT (kind_ = 'expired' AND u.code IS NOT DISTINCT FROM 'no_longer_wanted')
                 THEN barred_whys[array_position(barred_ids, l.id)]
             END AS refused
-        FROM unnest(
-            ids, to_states, fences, seqs, attempts, outcomes, codes, phases, http_statuses, durations_ms,
-            provider_message_ids, details, reason_codes, knowns, next_actions, delays_s, windows_s, failures, in_flights,
-            ambiguous, delivery_statuses, confirms_s, untils, bodies, body_hashes, subjects, template_versions
+        FROM ROWS FROM (
+            jsonb_to_recordset(entries) AS (
+                id bigint, to_state text, fence integer, seq integer, attempt integer, outcome text, code text,
+                phase text, http_status integer, duration_ms integer, provider_message_id text, detail jsonb,
+                reason_code text, known text, next_action text, delay_s double precision, window_s double precision,
+                failure boolean, in_flight boolean, ambiguous boolean, delivery_status text,
+                confirm_s double precision, until timestamptz, subject text, template_version text),
+            unnest(bodies)
         ) AS u(id, to_state, fence, seq, attempt, outcome, code, phase, http_status, duration_ms, pid, detail,
                reason_code, known, next_action, delay_s, window_s, failure, in_flight, ambiguous, delivery_status,
-               confirm_s, until, body, body_hash, subject, template_version)
-        LEFT JOIN notifications_intent l ON l.id = u.id
+               confirm_s, until, subject, template_version, body)
+        LEFT JOIN LATERAL (SELECT i.* FROM notifications_intent i WHERE i.id = u.id LIMIT 1) l ON true
     ), hashed AS MATERIALIZED (
         SELECT j.*, notifyops_private.entry_hash_v1(
             j.head, j.id, j.old_seq + 1, t, kind_, j.state::text, j.target, j.new_attempt, j.new_generation::int,
             j.trigger, j.new_fence, worker_, j.outcome, j.code, j.phase, j.http_status, j.duration_ms, j.pid,
-            actor_, j.reason_code, j.detail::jsonb) AS entry_hash,
+            actor_, j.reason_code, j.detail) AS entry_hash,
             coalesce(started_at[array_position(ambiguous_ids, j.id)], t) AS began
         FROM judged j
     ), entered AS (
@@ -123,11 +112,11 @@ BEGIN
             reason_code, detail, prev, hash)
         SELECT j.month, j.id, j.old_seq + 1, t, kind_, j.state, j.target, j.new_attempt, j.new_generation,
             j.trigger, j.new_fence, worker_, j.outcome, j.code, j.phase, j.http_status, j.duration_ms, j.pid,
-            actor_, j.reason_code, j.detail::jsonb, j.head, j.entry_hash
+            actor_, j.reason_code, j.detail, j.head, j.entry_hash
         FROM hashed j WHERE j.refused IS NULL
     ), frozen AS (
         INSERT INTO notifications_prepared (intent_id, generation, account_id, body, sha256, subject, template_version)
-        SELECT j.id, j.new_generation, j.account_id, j.body, j.body_hash, j.subject, coalesce(j.template_version, '')
+        SELECT j.id, j.new_generation, j.account_id, j.body, sha256(j.body), j.subject, coalesce(j.template_version, '')
         FROM hashed j WHERE kind_ = 'claimed' AND j.body IS NOT NULL AND j.refused IS NULL
     ), moved AS (
         UPDATE notifications_intent i SET

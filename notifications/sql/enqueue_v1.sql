@@ -252,14 +252,14 @@ BEGIN
     VALUES (new_id, btrim(recipient), commitment, data, options ->> 'locale');
     IF older IS NOT NULL THEN
         -- What cannot be taken back any more (it left, or may have) stays; its successor is owed all the same.
-        SELECT a.refused INTO refusal FROM append_v1('superseded', ARRAY[older], to_states => ARRAY['cancelled'],
-            details => ARRAY[jsonb_build_object('by', wanted)::text]) a;
+        SELECT a.refused INTO refusal FROM append_v1('superseded', jsonb_build_array(jsonb_build_object(
+            'id', older, 'to_state', 'cancelled', 'detail', jsonb_build_object('by', wanted)))) a;
         PERFORM check_intake_v1(refusal = 'role');
     END IF;
     IF kind.approval = 'required' THEN
-        SELECT a.refused INTO refusal FROM append_v1('held', ARRAY[new_id], to_states => ARRAY['needs_review'],
-            codes => ARRAY['awaiting_approval'], knowns => ARRAY['awaiting_approval'],
-            next_actions => ARRAY['approve']) a;
+        SELECT a.refused INTO refusal FROM append_v1('held', jsonb_build_array(jsonb_build_object(
+            'id', new_id, 'to_state', 'needs_review', 'code', 'awaiting_approval', 'known', 'awaiting_approval',
+            'next_action', 'approve'))) a;
         -- Not held would be sent, without anybody's approval.
         PERFORM check_intake_v1(refusal IS NOT NULL);
     ELSIF starts = t THEN
@@ -347,9 +347,9 @@ BEGIN
     IF found.id IS NULL THEN
         PERFORM refuse_v1('NO404', format('no notification "%s"', left(wanted, 200)), 'field: key');
     END IF;
-    SELECT * INTO done FROM append_v1('withdrawn', ARRAY[found.id], to_states => ARRAY['cancelled'],
-        reason_codes => ARRAY['business_cancelled'],
-        details => ARRAY[jsonb_build_object('by', session_user, 'reason', btrim(reason))::text]);
+    SELECT * INTO done FROM append_v1('withdrawn', jsonb_build_array(jsonb_build_object(
+        'id', found.id, 'to_state', 'cancelled', 'reason_code', 'business_cancelled',
+        'detail', jsonb_build_object('by', session_user, 'reason', btrim(reason)))));
     PERFORM check_intake_v1(done.refused = 'role');
     RETURN QUERY SELECT found.notification_id::text,
         CASE WHEN done.refused IS NULL THEN 'cancelled' WHEN done.new_state IN ('cancelled', 'closed') THEN 'already'

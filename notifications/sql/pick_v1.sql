@@ -111,8 +111,10 @@ BEGIN
         c.locale::text, p.body, p.sha256, d.account_id = ANY (probing)
     -- LEFT JOINs: a row without content must be picked and settled, or it would stand at the head for ever.
     FROM due d
-    LEFT JOIN notifications_content c ON c.intent_id = d.id
-    LEFT JOIN notifications_prepared p ON p.intent_id = d.id AND p.generation = d.generation;
+    LEFT JOIN LATERAL (SELECT w.* FROM notifications_content w WHERE w.intent_id = d.id LIMIT 1) c ON true
+    -- LIMIT keeps it a look-up by primary key: vacuumed while empty, the table was read whole at every claim.
+    LEFT JOIN LATERAL (SELECT w.body, w.sha256 FROM notifications_prepared w
+                       WHERE w.intent_id = d.id AND w.generation = d.generation LIMIT 1) p ON true;
 END $$;
 
 -- When does the next row of these accounts come due? Seconds, never negative; NULL when nothing is scheduled.

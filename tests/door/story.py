@@ -89,7 +89,7 @@ class Story:
         if not self.attempts:
             frozen = {
                 "body": BODY,
-                "body_hash": hashlib.sha256(BODY).digest(),
+                "detail": {"sha256": hashlib.sha256(BODY).hexdigest()},
                 "subject": "Q3",
                 "template_version": "1",
             }

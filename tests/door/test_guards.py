@@ -32,7 +32,7 @@ def retried(story: Story, **columns: Any) -> str | None:
 
 def test_a_claim_waits_for_the_due_time(owner: Owner, tell: Tell) -> None:
     story = tell(not_before="2100-01-01T00:00:00Z")
-    frozen: dict[str, Any] = {"body": BODY, "body_hash": hashlib.sha256(BODY).digest()}
+    frozen: dict[str, Any] = {"body": BODY, "detail": {"sha256": hashlib.sha256(BODY).hexdigest()}}
     assert story.append(EntryKind.CLAIMED, State.SENDING, delay_s=60, **frozen) == "not_due"
     shift(owner, 80 * 366 * 86400)
     assert story.append(EntryKind.CLAIMED, State.SENDING, delay_s=60, **frozen) is None
@@ -42,9 +42,11 @@ def test_a_claim_needs_frozen_bytes_and_cannot_change_them(tell: Tell) -> None:
     story = tell()
     other = hashlib.sha256(b"other").digest()
     assert story.append(EntryKind.CLAIMED, State.SENDING, delay_s=60) == "not_prepared"
-    assert story.append(EntryKind.CLAIMED, State.SENDING, delay_s=60, body=BODY, body_hash=other) == "hash"
+    assert (
+        story.append(EntryKind.CLAIMED, State.SENDING, delay_s=60, body=BODY, detail={"sha256": other.hex()}) == "hash"
+    )
     story.claim().result("not_sent", State.RETRY, delay_s=0)
-    frozen: dict[str, Any] = {"body": b"other", "body_hash": other}
+    frozen: dict[str, Any] = {"body": b"other", "detail": {"sha256": other.hex()}}
     assert story.append(EntryKind.CLAIMED, State.SENDING, delay_s=60, **frozen) == "frozen"
     story.claim()
 

@@ -78,7 +78,7 @@ def entry(story: Story, seq: int, kind: EntryKind, to: State, login: Login) -> E
     if to is State.NEEDS_REVIEW:
         columns |= {"known": "not_sent", "next_action": "query_provider"}
     if kind is EntryKind.CLAIMED and not story.attempts:
-        columns |= {"body": BODY, "body_hash": hashlib.sha256(BODY).digest()}
+        columns |= {"body": BODY, "detail": {"sha256": hashlib.sha256(BODY).hexdigest()}}
     return Entry(id=story.id, to_state=to, **columns)
 
 

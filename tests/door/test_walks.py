@@ -99,7 +99,9 @@ def facts(admin: Owner, intent_id: int) -> dict[str, Any]:
 
 def tried(admin: Owner, story: Story, step: Step, now: dict[str, Any]) -> str | None:
     """Try the step; give the word of refusal, `check` where a constraint said it, or None."""
-    frozen: dict[str, Any] = {"body": BODY, "body_hash": hashlib.sha256(BODY).digest()} if step.with_body else {}
+    frozen: dict[str, Any] = (
+        {"body": BODY, "detail": {"sha256": hashlib.sha256(BODY).hexdigest()}} if step.with_body else {}
+    )
     entry = Entry(
         id=story.id,
         to_state=step.to,

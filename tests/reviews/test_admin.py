@@ -108,3 +108,10 @@ def test_staff_without_permission_and_an_operator_stay_outside() -> None:
     account = ProviderAccount.objects.get(name="resend")
     assert login("lena").get(EDIT.format(account.pk)).status_code == 403
     assert login("olga").get("/admin/").status_code == 302
+
+
+def test_the_form_of_an_account_carries_the_revision_that_it_shows() -> None:
+    account = ProviderAccount.objects.get(name="resend")
+    html = boss().get(EDIT.format(account.pk)).content.decode()
+    assert f'name="seen" value="{account.revision}"' in html
+    assert "a name, then the address in angle brackets" in html

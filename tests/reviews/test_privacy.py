@@ -19,7 +19,7 @@ CANARIES = ("canarylocal", "canarydomain", "CANARY-SUBJECT", "CANARY-BODY", "CAN
 
 def planted(steps: tuple[seed.Step, ...]) -> tuple[seed.Step, ...]:
     body = b"CANARY-BODY"
-    frozen = {"body": body, "body_hash": hashlib.sha256(body).digest(), "subject": "CANARY-SUBJECT"}
+    frozen = {"body": body, "detail": {"sha256": hashlib.sha256(body).hexdigest()}, "subject": "CANARY-SUBJECT"}
     found, first = [], True
     for step in steps:
         extra = frozen if first and step.kind is EntryKind.CLAIMED else {"detail": {"text": "CANARY-PROVIDER-TEXT"}}

@@ -27,10 +27,8 @@ def many(rights: None) -> None:
         for number in range(12_000)
     ]  # fmt: skip
     with connections["owner"].cursor() as cursor:
-        for start in (0, 6_000):
-            cursor.execute(
-                "SELECT count(*) FROM notifyops.enqueue_many(%s)", [json.dumps(items[start : start + 6_000])]
-            )
+        for start in range(0, 12_000, 500):  # what one transaction has written slows it down
+            cursor.execute("SELECT count(*) FROM notifyops.enqueue_many(%s)", [json.dumps(items[start : start + 500])])
         cursor.execute("ANALYZE notifyops_private.notifications_intent, notifyops_private.notifications_intentkey")
 
 
@@ -49,6 +47,7 @@ def test_at_ten_thousand_the_count_stops_and_every_list_is_an_index_range(many: 
         assert "Seq Scan on notifications_intent" not in plan, (query, plan)
         assert "OFFSET" not in plan.upper()
         assert " Sort" not in plan, (query, plan)
+    assert_a_search_reads_no_table_through()
     assert "intent_review_oldest" in plan_of("", "oldest", f"{timezone.now().isoformat()}_1")
 
 
@@ -73,7 +72,7 @@ class Explained:
         return execute(sql, params, many, context)
 
 
-def test_a_search_among_thousands_reads_no_table_through(many: None) -> None:
+def assert_a_search_reads_no_table_through() -> None:
     client = login("olga")
     html = client.get("/reviews/?q=r-1").content.decode()
     assert "A search looks at 200 IDs at most" in html

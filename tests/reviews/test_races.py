@@ -91,8 +91,8 @@ def test_a_retry_that_a_worker_has_taken_cannot_be_undone(as_role) -> None:
     with as_role("worker") as worker:
         worker.execute("SET notifyops_test.shift = '10 seconds'")
         taken = worker.execute(
-            "SELECT refused FROM notifyops_private.append_v1('claimed', ARRAY[%s::bigint], worker_ => 'w',"
-            " to_states => ARRAY['sending'], delays_s => ARRAY[60.0::float8])",
+            "SELECT refused FROM notifyops_private.append_v1('claimed', jsonb_build_array(jsonb_build_object("
+            "'id', %s::bigint, 'to_state', 'sending', 'delay_s', 60)), worker_ => 'w')",
             [intent.pk],
         ).fetchone()
     assert taken == (None,)
