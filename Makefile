@@ -27,13 +27,13 @@ export npm_config_cache := $(BUILD)/npm
 unexport DJANGO_SETTINGS_MODULE
 unexport PYTHONPATH
 
-.PHONY: up test quick lint bench screenshots test-matrix lock venv browser node-pg
+.PHONY: up test quick lint bench screenshots test-matrix lock venv browser node-pg faketime
 .DEFAULT_GOAL := up
 
 up: venv ## Run everything in the foreground until Ctrl-C.
 	@cd $(ROOT) && exec $(PY) -u -m notifyops.supervisor
 
-test: venv browser node-pg ## Run every test.
+test: venv browser node-pg faketime ## Run every test.
 	@$(PYTEST) -n $(JOBS) $(ARGS)
 
 quick: venv ## Run the tests that need no browser and no long-lived processes.
@@ -100,5 +100,15 @@ node-pg:
 	command -v node >/dev/null && command -v npm >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 		&& apt-get update -qq >/dev/null 2>&1; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null 2>&1; }; \
 	command -v npm >/dev/null || { echo "The tests need Node.js with npm and neither could be had: install nodejs and npm"; exit 1; }; \
-	mkdir -p $(BUILD)/node && npm install --silent --no-audit --no-fund --fetch-retries=1 --fetch-timeout=30000 --prefix $(BUILD)/node pg >$(BUILD)/node.log 2>&1 && exit 0; \
+	mkdir -p $(BUILD)/node; \
+	[ -f "$$HOME/.npmrc" ] || export npm_config_userconfig="$$(getent passwd "$$(id -u)" | cut -d: -f6)/.npmrc"; \
+	npm install --silent --no-audit --no-fund --fetch-retries=1 --fetch-timeout=30000 --prefix $(BUILD)/node pg >$(BUILD)/node.log 2>&1 && exit 0; \
 	echo "Node's package pg could not be installed: is the package registry within reach? (see .build/node.log)"; exit 1
+
+# A host whose clock is wrong is played by libfaketime.
+faketime:
+	@ls /usr/lib/*/faketime/libfaketime.so.1 /usr/lib/faketime/libfaketime.so.1 /usr/lib64/faketime/libfaketime.so.1 2>/dev/null | grep -q . && exit 0; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq >/dev/null 2>&1; \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends libfaketime >/dev/null 2>&1 && exit 0; fi; \
+	echo "The tests need libfaketime and it could not be had: install it (Debian: libfaketime)"; exit 1

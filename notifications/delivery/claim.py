@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -99,8 +99,7 @@ async def _close_lost(connection: AsyncConnection[Any], shop: Shop, lost: list[P
 
 def _reclaimable(one: Picked, closed: Appended) -> Picked:
     assert closed.new_seq is not None
-    return replace(
-        one,
+    return one._replace(
         state=State.RETRY.value,
         seq=closed.new_seq,
         failure_count=one.failure_count + 1,
