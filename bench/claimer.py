@@ -31,7 +31,7 @@ def main() -> None:
 
 async def _measure(shop: Any, dsn: str) -> dict[str, Any]:
     from notifications.delivery.claim import claim
-    from notifications.delivery.loop import PINNED
+    from notifications.delivery.link import PINNED
 
     connection = await AsyncConnection.connect(dsn, autocommit=True, prepare_threshold=1)
     async with connection:

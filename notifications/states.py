@@ -46,6 +46,7 @@ class ResultClass(StrEnum):
     UNKNOWN = "unknown"
     UNKNOWN_STOP = "unknown_stop"
     IN_FLIGHT = "in_flight"
+    GIVEN_BACK = "given_back"
     RATE_LIMITED = "rate_limited"
     QUOTA = "quota"
     FIX_CONFIG = "fix_config"

@@ -1,15 +1,12 @@
-"""The loop of one slot: claim what fits, send it, record whatever is ready, until the budget or a stop ends it.
+"""The loop of one slot: claim what fits and send it, until the budget or a stop ends it.
 
-Records are natural batches: while one is written, further calls end and wait for the next. A few leases more than can
-be sent at once wait in memory, so that the provider is kept busy while the database works; none waits longer than one
-call takes. Answers whose record failed because the database was away stay in memory and are written when it is back:
-a failure to write is not a failure to send.
+A few leases more than can be sent at once wait in memory, so that the provider is kept busy while the database works;
+none waits longer than one call takes. What the calls gave is written beside the claims (recorder.py).
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections import Counter, deque
@@ -22,18 +19,16 @@ from psycopg import AsyncConnection
 
 from notifications.delivery.beats import Beat
 from notifications.delivery.claim import claim
-from notifications.delivery.lease import Lease, Sent
-from notifications.delivery.record import record
-from notifications.delivery.send import send
+from notifications.delivery.lease import Lease
+from notifications.delivery.link import Link
+from notifications.delivery.recorder import MAX_BATCH, Recorder
+from notifications.delivery.send import give_back, send
 from notifications.delivery.shop import Shop
 from notifications.delivery.slots import Slot
 from notifications.door import next_due_s
 
 logger = logging.getLogger(__name__)
 
-# Plans that were cached while the tables were nearly empty make each claim of a first big backlog take seconds.
-REPLAN_S = 10.0
-MAX_BATCH = 500
 # How often a loop that one lane fills looks for work of the others; a wake-up makes it look at once.
 ASIDE_S = 0.05
 # How often a loop looks whether a person changed an account, and which circuits are not clean.
@@ -43,13 +38,6 @@ CONFIGURATION = (
     "coalesce((SELECT array_agg(c.account_id) FROM notifyops_private.notifications_circuit c "
     "WHERE c.config_failures > 0 OR c.open_until IS NOT NULL), '{}') "
     "FROM notifyops_private.notifications_provideraccount a"
-)
-BACKOFF_S = (0.1, 0.2, 0.5, 1.0, 2.0)
-# The loop's own connection never leaves the path of the due index and the primary keys (23,000 → 2,100/s otherwise).
-PINNED = (
-    "SELECT set_config(name, value, false) FROM (VALUES ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), "
-    "('enable_mergejoin', 'off'), ('plan_cache_mode', 'force_generic_plan'), ('lock_timeout', '5s'), "
-    "('statement_timeout', '30s'), ('idle_in_transaction_session_timeout', '60s')) AS v(name, value)"
 )
 
 
@@ -69,17 +57,15 @@ class Loop:
     budget_s: float
     hand_over: Callable[[], Awaitable[None]]
     drain_s: float = 30.0
-    sent_count: int = 0
-    _connection: AsyncConnection[Any] | None = None
+    _link: Link = field(init=False)
+    _recorder: Recorder = field(init=False)
     _calls: set[asyncio.Task[None]] = field(default_factory=set)
     # Leases that wait for a free place, oldest first; calls under way by lane; both together by lane.
     _waiting: deque[Lease] = field(default_factory=deque)
     _busy: Counter[int] = field(default_factory=Counter)
     _held: Counter[int] = field(default_factory=Counter)
-    _ready: list[Sent] = field(default_factory=list)
     _progress: asyncio.Event = field(default_factory=asyncio.Event)
     _was_empty: bool = True
-    _replanned_at: float = 0.0
     _looked_at: float = 0.0
     _aside_at: float = 0.0
     # What the accounts looked like when this loop began; None once a person changed them: a successor starts afresh.
@@ -91,9 +77,13 @@ class Loop:
         Raises SlotLost where the slot's connection ended: calls in flight are finished and recorded first.
         """
         ends_at = time.monotonic() + self.budget_s
+        self._link = Link(self.dsn, f"notifyops loop {self.beat.slot}")
+        link = Link(self.dsn, f"notifyops record {self.beat.slot}")
+        self._recorder = Recorder(link, self.shop, self.beat.worker, written=self._progress.set)
         try:
             while not self.stopping() and time.monotonic() < ends_at:
                 self.slot.check()
+                self._recorder.check()
                 longest_s = min(self.shop.rules.poll_s, max(0.0, ends_at - time.monotonic()))
                 if not await self._turn(longest_s) or self._configured is None:
                     break
@@ -103,30 +93,19 @@ class Loop:
             finally:
                 # Whatever became of the slot: the calls in flight are real, and their answers are wanted.
                 await self._drain()
-                await self._close()
-        return self.sent_count
+        return self._recorder.count
 
     async def _turn(self, longest_s: float) -> bool:
-        """Record, claim, and wait for news where there was nothing to do. False: the database stayed away too long."""
+        """Claim, and wait for news where there was nothing to do. False: stop, and the database is away."""
         try:
-            connection = await self._connected()
-            await self._record(connection)
+            connection = await self._link.get()
             await self._look_at_configuration(connection)
             claimed = self._configured is not None and await self._claim(connection)
-            if not claimed and not self._ready:
+            if not claimed:
                 await self._wait(connection, longest_s)
         except psycopg.OperationalError as error:
-            return await self._wait_for_database(error)
+            return await self._link.lost(error) or not self.stopping()
         return True
-
-    async def _connected(self) -> AsyncConnection[Any]:
-        if self._connection is None or self._connection.closed:
-            self._connection = await AsyncConnection.connect(
-                self.dsn, autocommit=True, prepare_threshold=1, application_name=f"notifyops loop {self.beat.slot}"
-            )
-            await self._connection.execute(PINNED)
-            self._replanned_at = time.monotonic()
-        return self._connection
 
     async def _look_at_configuration(self, connection: AsyncConnection[Any]) -> None:
         if time.monotonic() - self._looked_at < LOOK_S:
@@ -142,25 +121,18 @@ class Loop:
         elif self._configured != tuple(stamp):
             self._configured = None
 
-    async def _record(self, connection: AsyncConnection[Any]) -> None:
-        while self._ready:
-            batch = self._ready[:MAX_BATCH]
-            await record(connection, self.shop, batch, worker=self.beat.worker)
-            del self._ready[: len(batch)]
-            self.sent_count += len(batch)
-
     async def _claim(self, connection: AsyncConnection[Any]) -> bool:
         room, full = self._room()
         if full and not self._looks_aside():
             return False
-        if room < 1 or not self.shop.rules.sends or not self.shop.accounts:
+        if room < 1 or not self.shop.rules.sends or not self.shop.accounts or self._recorder.backlog > MAX_BATCH:
             await self.beat.write(connection, claimed=not self.shop.rules.sends)
             return False
         self._progress.clear()
         self.slot.woken.clear()
         leases = await claim(connection, self.shop, worker=self.beat.worker, room=room, full_lanes=full)
         if leases:
-            await self._replan(connection)
+            await self._link.replan(now=self._was_empty)
         if not full:  # what other lanes have not got says nothing of the plans
             self._was_empty = not leases
         for lease in leases:
@@ -188,11 +160,6 @@ class Loop:
         self._aside_at = time.monotonic()
         return True
 
-    async def _replan(self, connection: AsyncConnection[Any]) -> None:
-        if self._was_empty or time.monotonic() - self._replanned_at > REPLAN_S:
-            self._replanned_at = time.monotonic()
-            await connection.execute("DISCARD PLANS")
-
     def _start_waiting(self) -> None:
         """Start calls while there are free places, in order, but past leases whose lane uses all that it may."""
         rules = self.shop.rules
@@ -210,7 +177,7 @@ class Loop:
 
     async def _call(self, lease: Lease) -> None:
         try:
-            self._ready.append(await send(lease, self.shop.accounts[lease.account_id]))
+            self._recorder.add(await send(lease, self.shop.accounts[lease.account_id]))
         finally:
             for counter in (self._busy, self._held):
                 counter[lease.lane_key] -= 1
@@ -241,38 +208,28 @@ class Loop:
             progress.cancel()
             woken.cancel()
 
-    async def _wait_for_database(self, error: psycopg.OperationalError) -> bool:
-        logger.warning("database away: %s", type(error).__name__, extra={"action": "database_away"})
-        await self._close()
-        for pause_s in BACKOFF_S:
-            await asyncio.sleep(pause_s)
-            try:
-                await self._connected()
-            except psycopg.OperationalError:
-                continue
-            return True
-        return not self.stopping()
+    def _give_back_waiting(self) -> None:
+        while self._waiting:
+            self._recorder.add(give_back(self._waiting.popleft()))
 
     async def _drain(self) -> None:
-        """Let the calls in flight and those that wait for a place end, and record them, for at most `drain_s`."""
-        ends_at = time.monotonic() + self.drain_s
-        while (self._calls or self._ready) and time.monotonic() < ends_at:
-            if self._calls and not self._ready:
-                await asyncio.wait(self._calls, timeout=0.5, return_when=asyncio.FIRST_COMPLETED)
-            try:
-                await self._record(await self._connected())
-            except psycopg.OperationalError:
-                await self._close()
-                await asyncio.sleep(BACKOFF_S[0])
-        self._waiting.clear()
-        for task in self._calls:
-            task.cancel()
-        await asyncio.gather(*self._calls, return_exceptions=True)
-        if self._ready:
-            logger.error("answers lost to memory: %d", len(self._ready), extra={"action": "answers_not_recorded"})
+        """Let the calls in flight end, and record them, for at most `drain_s`.
 
-    async def _close(self) -> None:
-        if self._connection is not None:
-            connection, self._connection = self._connection, None
-            with contextlib.suppress(psycopg.Error):
-                await connection.close()
+        Leases that wait for a place are sent as well where only the budget is over; told to stop, they are given back.
+        """
+        ends_at = time.monotonic() + self.drain_s
+        try:
+            if self.stopping():
+                self._give_back_waiting()
+            while self._calls and time.monotonic() < ends_at:
+                await asyncio.wait(self._calls, timeout=0.5, return_when=asyncio.FIRST_COMPLETED)
+            self._give_back_waiting()
+            for task in self._calls:
+                task.cancel()
+            await asyncio.gather(*self._calls, return_exceptions=True)
+            await self._recorder.settle(max(0.0, ends_at - time.monotonic()))
+        finally:
+            if self._recorder.backlog:
+                logger.error("answers not recorded: %d", self._recorder.backlog, extra={"action": "answers_lost"})
+            await self._recorder.close()
+            await self._link.close()

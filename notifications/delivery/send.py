@@ -23,6 +23,17 @@ _FAULT = SendResult(
     code="unknown.internal_error",
     phase=Phase.REQUEST_WRITTEN,
 )
+_GIVEN_BACK = SendResult(
+    outcome=Outcome.NOT_SENT,
+    result_class=ResultClass.GIVEN_BACK,
+    code="not_sent.given_back",
+    phase=Phase.NOT_CONNECTED,
+)
+
+
+def give_back(lease: Lease) -> Sent:
+    """Give a lease back that was never used: another worker may have it at once, and it counts as no failure."""
+    return Sent(lease, _GIVEN_BACK, 0)
 
 
 async def send(lease: Lease, account: Account) -> Sent:

@@ -102,7 +102,7 @@ def test_a_record_whose_commit_got_no_answer_is_repeated_and_counts_once(place: 
         async with DeafProxy(place.dsn()) as proxy:
             connection = await connected(proxy.dsn)
             sent = await sent_all(shop, await claim(connection, shop, worker="w1", room=1))
-            proxy.swallow("COMMIT")
+            proxy.swallow('"outcome":"accepted"')
             with pytest.raises(psycopg.OperationalError):
                 await record(connection, shop, sent, worker="w1")
         async with await connected(place.dsn()) as again:

@@ -7,7 +7,7 @@ import time
 import psycopg
 import pytest
 
-from notifications.delivery.loop import PINNED
+from notifications.delivery.link import PINNED
 from notifications.door import pick
 from notifications.models import Intent
 from tests.delivery.workplace import Workplace, connected

@@ -10,9 +10,9 @@ import pytest
 
 from notifications.delivery import slots
 from notifications.delivery.beats import Beat
+from notifications.delivery.link import Link
 from notifications.delivery.loop import Loop
 from notifications.models import Intent, WorkerBeat
-from tests.delivery.adapters import ACCEPTED, Scripted
 from tests.delivery.workplace import Workplace, connected, looped, nothing_waits
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -31,7 +31,10 @@ def test_a_stop_claims_no_more_finishes_what_runs_and_records_it(place: Workplac
         return await looped(place.dsn(), shop, until=lambda: under_way(place) >= 16)
 
     assert place.play(scene()) == 16
-    assert sorted(set(place.states().values())) == ["accepted", "pending"]
+    assert set(place.states().values()) == {"accepted", "pending", "retry"}, "what waited in memory was given back"
+    assert set(Intent.objects.filter(state="retry").values_list("failure_count", "error_code")) == {
+        (0, "not_sent.given_back")
+    }
     assert Intent.objects.filter(state="accepted").count() == len(place.sandbox.requests()) == 16
 
 
@@ -173,6 +176,8 @@ def test_two_loops_share_the_work_and_send_each_once(place: Workplace) -> None:
 class Listener:
     """Stands for a loop's connection, and notes what it is told."""
 
+    closed = False
+
     def __init__(self) -> None:
         self.told: list[str] = []
 
@@ -185,23 +190,13 @@ def test_plans_made_for_an_empty_table_are_discarded_when_work_comes(place: Work
     listener: Any = Listener()
 
     async def scene() -> list[int]:
-        async with slots.slot(place.dsn(), slots.LOOPS, 0) as slot:
-            assert slot is not None
-            loop = Loop(
-                dsn=place.dsn(),
-                shop=place.shop(Scripted([ACCEPTED])),
-                slot=slot,
-                beat=Beat("loop", 0),
-                stopping=lambda: False,
-                budget_s=1.0,
-                hand_over=slot.release,
-            )
-            counts = []
-            for was_empty in (True, False, False, True):
-                loop._was_empty = was_empty
-                await loop._replan(listener)
-                counts.append(len(listener.told))
-            return counts
+        link = Link(place.dsn(), "test")
+        link._connection = listener
+        counts = []
+        for was_empty in (True, False, False, True):
+            await link.replan(now=was_empty)
+            counts.append(len(listener.told))
+        return counts
 
     assert place.play(scene()) == [1, 1, 1, 2]
     assert set(listener.told) == {"DISCARD PLANS"}

@@ -24,6 +24,7 @@ def test_a_meaning_is_one_sentence(code: str, meaning: str) -> None:
 
 def test_every_code_of_the_transport_and_of_the_blocks_is_listed() -> None:
     produced = {code for _, code in (*http._NOT_HANDED, *http._HANDED)}
-    more = {"not_sent.refused", "not_sent.stale_connection", "not_sent.withheld", "not_sent.lease_over"}
+    refused = {"not_sent.refused", "not_sent.stale_connection", "not_sent.withheld", "not_sent.lease_over"}
+    more = refused | {"not_sent.given_back"}
     assert produced | more == set(codes.TRANSPORT_CODES)
     assert {block.value for block in Block} <= set(codes.REVIEW_CODES)

@@ -38,9 +38,9 @@ class Process:
         wanted = {"authorization": "Bearer re_sandbox_full", "user-agent": "tests"}
         wanted |= {name.replace("_", "-"): value for name, value in headers.items()}
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, wanted, method=method)  # noqa: S310
+        request = urllib.request.Request(self.url + path, data, wanted, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=10) as answer:
                 return answer.status, json.loads(answer.read())
         except urllib.error.HTTPError as error:
             with error:
