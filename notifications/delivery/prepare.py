@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import re
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.template import Context, Template, TemplateDoesNotExist, engines
+from django.template import Context, Template, TemplateDoesNotExist, TemplateSyntaxError, engines
 from django.utils import translation
 
 from notifications.delivery.shop import Account
@@ -18,7 +19,7 @@ from notifications.policy import codes
 from notifications.policy.recipients import InvalidAddress, normalise_address
 from notifications.providers.base import Message, Unsendable
 from notifications.states import ResultClass
-from notifications.types import NotificationType
+from notifications.types import NotificationType, Registry
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
@@ -79,7 +80,7 @@ def render(kind: NotificationType, data: Mapping[str, Any], *, report_id: str, l
     try:
         sources = _sources(kind.template, _folder(locale))
         values = {**data, "report_id": report_id}
-        with translation.override(locale or "en"):
+        with _language(locale or "en"):
             plain = Context(values, autoescape=False)
             subject = sources.subject.render(plain)
             text = sources.text.render(plain)
@@ -87,6 +88,18 @@ def render(kind: NotificationType, data: Mapping[str, Any], *, report_id: str, l
     except Exception as error:  # a template may raise anything at all; one message must not stop the loop
         raise Unsendable(codes.INVALID_DATA) from error
     return Rendered(_CONTROL.sub(" ", subject).strip(), text, html, sources.version)
+
+
+def warm(types: Registry) -> None:
+    """Read every type's templates now: the first of a process costs half a second, which no claim should hold open."""
+    for kind in types:
+        with contextlib.suppress(TemplateDoesNotExist, TemplateSyntaxError):
+            _sources(kind.template, "")
+
+
+def _language(wanted: str) -> contextlib.AbstractContextManager[None]:
+    """Switch the language only where it differs: most messages of a loop share one."""
+    return contextlib.nullcontext() if translation.get_language() == wanted else translation.override(wanted)
 
 
 def _folder(locale: str | None) -> str:

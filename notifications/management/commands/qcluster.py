@@ -13,7 +13,9 @@ from django.db import DatabaseError, connections
 from django_q.management.commands import qcluster
 
 from notifications import looping, readiness
+from notifications.delivery import prepare
 from notifications.qcluster import Keeper
+from notifications.types import registry
 
 
 class Command(qcluster.Command):  # type: ignore[misc]
@@ -38,6 +40,7 @@ class Command(qcluster.Command):  # type: ignore[misc]
             ) from error
         finally:
             connections.close_all()
+        prepare.warm(registry)  # before the forks, so that all workers share what is read
         keeper = Keeper(
             # Below the supervisor's 20 s: what is still under way then is recovered by its lease.
             grace_s=min(settings.NOTIFYOPS_PROVIDER_TIMEOUT_S + 5, 18),
