@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -36,7 +37,7 @@ def test_twenty_posts_of_one_form_are_one_retry() -> None:
     clients = [login("olga") for _ in range(20)]
     token = str(uuid4())
     statuses = all_at_once(
-        [lambda c=c: post(c, intent, "retry", reason_code="code_fixed", action_token=token) for c in clients]
+        [partial(post, c, intent, "retry", reason_code="code_fixed", action_token=token) for c in clients]
     )
     assert sorted(statuses) == [200] * 19 + [303]
     assert Review.objects.filter(intent_id=intent.pk).count() == 1
@@ -48,7 +49,7 @@ def test_twenty_posts_of_one_note_are_one_note() -> None:
     clients = [login("olga") for _ in range(20)]
     token = str(uuid4())
     statuses = all_at_once(
-        [lambda c=c: post(c, intent, "note", reason="Asked the owner of it.", action_token=token) for c in clients]
+        [partial(post, c, intent, "note", reason="Asked the owner of it.", action_token=token) for c in clients]
     )
     assert sorted(statuses) == [200] * 19 + [303]
     assert Note.objects.filter(intent_id=intent.pk).count() == 1
@@ -74,7 +75,7 @@ def test_one_token_sent_for_two_cases_at_once_decides_one_of_them() -> None:
     token = str(uuid4())
     statuses = all_at_once(
         [
-            lambda c=c, i=i: post(c, i, "close", reason_code="duplicate", action_token=token)
+            partial(post, c, i, "close", reason_code="duplicate", action_token=token)
             for c, i in zip(clients, (first, second), strict=True)
         ]
     )
