@@ -1,11 +1,13 @@
 """Copy MOVES into the table that the door checks every entry against."""
 
 from django.db import migrations
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import StateApps
 
 from notifications.states import MOVES
 
 
-def fill(apps, schema_editor):
+def fill(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     with schema_editor.connection.cursor() as cursor:
         cursor.execute("TRUNCATE notifyops_private.move")
         cursor.executemany(

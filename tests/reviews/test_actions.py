@@ -44,8 +44,10 @@ def test_a_retry_moves_the_case_and_records_who_and_why_in_log_and_review() -> N
     assert (entry.kind, entry.actor, entry.reason_code) == ("retried", "user:olga", "provider_recovered")
     review = Review.objects.get(intent_id=intent.pk)
     assert (review.outcome, review.action, review.actor, review.seq_after) == ("done", "retry", "user:olga", now.seq)
-    assert review.before and review.before["state"] == "needs_review"
-    assert review.after and review.after["state"] == "retry"
+    assert review.before
+    assert review.before["state"] == "needs_review"
+    assert review.after
+    assert review.after["state"] == "retry"
 
 
 def test_a_retry_is_due_after_the_time_in_which_it_can_be_undone() -> None:
@@ -198,7 +200,8 @@ def test_a_stale_version_is_refused_with_who_and_what_and_the_token_stays_usable
         actions.perform("retry", intent.pk, order(intent, "code_fixed", token=token), me)
     assert not Review.objects.filter(action_token=token).exists()
     refused = Review.objects.get(intent_id=intent.pk, outcome="refused")
-    assert refused.before and refused.before["state"] == "closed"
+    assert refused.before
+    assert refused.before["state"] == "closed"
 
 
 def test_the_same_form_twice_is_done_once_and_said_so() -> None:
