@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.forms.models import model_to_dict
 from django.utils.translation import gettext_lazy as _
 
-from notifications.models import ConfigRevision, ProviderAccount
+from notifications.models import Circuit, ConfigRevision, ProviderAccount
 
 _ADDRESS_OR_PHONE: Final = re.compile(r"[^\s@<>]+@[^\s@<>]+\.[^\s@<>]|\+\s?\d[\d\s().-]{4,}\d")
 
@@ -33,8 +33,6 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]  # Django has no s
             *("name", "kind", "channel", "base_url", "sender", "api_key_ref", "timeout_s", "declares_receipts"),
             "enabled",
         )
-        # The admin shows help as HTML, in which the model's own example would vanish.
-        help_texts = {"sender": _("What recipients see: a name, then the address in angle brackets.")}  # noqa: RUF012
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -70,7 +68,10 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]  # Django has no s
         return seen
 
     def save_with_revision(self, actor: str) -> None:
-        """Write account and revision; the caller has opened the transaction."""
+        """Write account and revision, and let the account be called again; the caller has opened the transaction.
+
+        An open circuit judged the old configuration; where nothing got better, the next answer opens it again.
+        """
         account = self.instance
         if self.before is not None:
             account.revision += 1
@@ -82,6 +83,9 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]  # Django has no s
             reason=self.cleaned_data["reason"],
             before=self.before,
             after=self._state(account),
+        )
+        Circuit.objects.filter(account=account).update(
+            open_until=None, wait_until=None, reason=None, code=None, config_failures=0
         )
 
     @classmethod

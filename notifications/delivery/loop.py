@@ -1,7 +1,8 @@
 """The loop of one slot: claim what fits and send it, until the budget or a stop ends it.
 
-A few leases more than can be sent at once wait in memory, so that the provider is kept busy while the database works;
-none waits longer than one call takes. What the calls gave is written beside the claims (recorder.py).
+Where calls are quick, a few leases more than can be sent at once wait in memory, so that the provider is kept busy while
+the database works; where they are slow, none does, since another host could be sending it. What the calls gave is written
+beside the claims (recorder.py).
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ from notifications.door import next_due_s
 
 logger = logging.getLogger(__name__)
 
+# Calls shorter than this, by the running mean of this weight, allow leases to wait for a place: no wait is longer.
+QUICK_S = 0.25
+WEIGHT = 0.1
 # How often a loop that one lane fills looks for work of the others; a wake-up makes it look at once.
 ASIDE_S = 0.05
 # How often a loop looks whether a person changed an account, and which circuits are not clean.
@@ -65,6 +69,7 @@ class Loop:
     _busy: Counter[int] = field(default_factory=Counter)
     _held: Counter[int] = field(default_factory=Counter)
     _progress: asyncio.Event = field(default_factory=asyncio.Event)
+    _mean_s: float = 2 * QUICK_S  # slow until shown to be quick
     _was_empty: bool = True
     _looked_at: float = 0.0
     _aside_at: float = 0.0
@@ -145,10 +150,10 @@ class Loop:
     def _room(self) -> tuple[int, list[int]]:
         """Give how many to claim, and the lanes that may have no more.
 
-        A lane may hold twice what may be under way at once; the reserve beyond that is for the others.
+        A lane may use the loop but for the reserve, and where calls are quick hold as much again in memory.
         """
         rules = self.shop.rules
-        most = 2 * rules.concurrency
+        most = rules.concurrency * (2 if self._mean_s < QUICK_S else 1)
         full = [lane for lane, count in self._held.items() if count >= most]
         fullest = max((count for lane, count in self._held.items() if count < most), default=0)
         return min(most + rules.reserve - self._held.total(), most - fullest), full
@@ -177,7 +182,9 @@ class Loop:
 
     async def _call(self, lease: Lease) -> None:
         try:
-            self._recorder.add(await send(lease, self.shop.accounts[lease.account_id]))
+            sent = await send(lease, self.shop.accounts[lease.account_id])
+            self._mean_s += WEIGHT * (sent.duration_ms / 1000 - self._mean_s)
+            self._recorder.add(sent)
         finally:
             for counter in (self._busy, self._held):
                 counter[lease.lane_key] -= 1

@@ -78,7 +78,9 @@ class Migration(migrations.Migration):
                 (
                     "sender",
                     models.CharField(
-                        help_text="“Name <address>” that recipients see.", max_length=320, verbose_name="sender"
+                        help_text="What recipients see: a name, then the address in angle brackets.",
+                        max_length=320,
+                        verbose_name="sender",
                     ),
                 ),
                 (

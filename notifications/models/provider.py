@@ -21,7 +21,9 @@ class ProviderAccount(models.Model):
         db_default="",
         help_text=_("Empty: the address set in the environment of the workers."),
     )
-    sender = models.CharField(_("sender"), max_length=320, help_text=_("“Name <address>” that recipients see."))
+    sender = models.CharField(
+        _("sender"), max_length=320, help_text=_("What recipients see: a name, then the address in angle brackets.")
+    )
     api_key_ref = models.CharField(
         _("API key reference"), max_length=200, help_text=_("“env:NAME”: where workers find the secret.")
     )

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import User
+from django.db import connections
 from django.test import Client
 
-from notifications.models import ConfigRevision, ProviderAccount
+from notifications.models import Circuit, ConfigRevision, ProviderAccount
 from tests.reviews import cases
 from tests.reviews.cases import login, make_case, post
 
@@ -73,6 +74,19 @@ def test_a_changed_account_leaves_a_revision_with_before_after_who_and_why() -> 
     assert revision.before is not None
     assert (revision.before["base_url"], revision.after["base_url"]) == ("", "https://api.example.com")
     assert ProviderAccount.objects.get(pk=account.pk).revision == 2
+
+
+def test_saving_an_account_closes_its_circuit_even_one_that_waits_for_a_person() -> None:
+    account = ProviderAccount.objects.get(name="resend")
+    with connections["owner"].cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO notifications_circuit (account_id, open_until, reason, code, config_failures)"
+            " VALUES (%s, 'infinity', 'monthly_quota', 'resend.429.monthly_quota_exceeded', 3)",
+            [account.pk],
+        )
+    assert boss().post(EDIT.format(account.pk), fields(account)).status_code == 302
+    circuit = Circuit.objects.get(account=account)
+    assert (circuit.open_until, circuit.reason, circuit.config_failures) == (None, None, 0)
 
 
 @pytest.mark.parametrize(
