@@ -1,8 +1,8 @@
 """The loop of one slot: claim what fits and send it, until the budget or a stop ends it.
 
-Where calls are quick, a few leases more than can be sent at once wait in memory, so that the provider is kept busy while
-the database works; where they are slow, none does, since another host could be sending it. What the calls gave is written
-beside the claims (recorder.py).
+Where calls are quick, a few leases more than can be sent at once wait in memory, so that the provider is kept busy
+while the database works; where they are slow, none does, since another host could be sending it. What the calls gave
+is written beside the claims (recorder.py).
 """
 
 from __future__ import annotations

@@ -31,11 +31,33 @@ def test_a_stop_claims_no_more_finishes_what_runs_and_records_it(place: Workplac
         return await looped(place.dsn(), shop, until=lambda: under_way(place) >= 16)
 
     assert place.play(scene()) == 16
-    assert set(place.states().values()) == {"accepted", "pending", "retry"}, "what waited in memory was given back"
-    assert set(Intent.objects.filter(state="retry").values_list("failure_count", "error_code")) == {
-        (0, "not_sent.given_back")
-    }
+    assert sorted(set(place.states().values())) == ["accepted", "pending"], "a slow provider: nothing was claimed ahead"
     assert Intent.objects.filter(state="accepted").count() == len(place.sandbox.requests()) == 16
+
+
+def test_a_stop_gives_back_at_once_what_was_claimed_ahead_of_a_quick_provider(place: Workplace) -> None:
+    place.enqueue_many(80)
+    place.sandbox.fault(kind="delay", seconds=1.0, times=None, skip=24)  # quick at first
+    shop = place.shop(concurrency=16)
+
+    async def scene() -> int:
+        return await looped(place.dsn(), shop, until=lambda: slow_ones(place) >= 16)
+
+    place.play(scene())
+    given_back = Intent.objects.filter(state="retry")
+    assert set(given_back.values_list("failure_count", "error_code", "known")) == {
+        (0, "not_sent.given_back", "not_sent")
+    }
+    assert Intent.objects.filter(state="accepted").count() == len(place.sandbox.requests())
+    place.sandbox.order("DELETE", "faults")
+    place.run(shop)
+    assert set(place.states().values()) == {"accepted"}
+    assert place.sandbox.order("GET", "ledger")["twice_count"] == 0
+
+
+def slow_ones(place: Workplace) -> int:
+    """How many requests arrived after the quick ones."""
+    return len(place.sandbox.requests()) - 24
 
 
 def test_the_slot_is_handed_over_before_the_drain(place: Workplace) -> None:
