@@ -108,6 +108,9 @@ async def _do(duty: Duty, connection: AsyncConnection[Any]) -> None:
     """Do one duty; its failure is logged and concerns no other duty, unless the database is away."""
     try:
         await duty.run(connection)
+    except (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled) as error:
+        # Somebody's open transaction is in the way: another hour will do.
+        logger.warning("chore put off: %s", type(error).__name__, extra={"action": "chore_put_off", "duty": duty.name})
     except psycopg.OperationalError:
         raise
     except Exception as error:

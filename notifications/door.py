@@ -119,7 +119,8 @@ class Picked(NamedTuple):
 
     `state` is `sending` where another worker's lease ran out. `window_left_s` is None while no attempt is ambiguous.
     `recipient` and `data` are given only where the generation has no `body` yet or a person ordered the
-    attempt; `erased` says that they are gone. `probe`: the one attempt that tells whether an open circuit may close.
+    attempt; `erased` says that they are gone. `data` is JSON, parsed where a fault of it concerns one message only.
+    `probe`: the one attempt that tells whether an open circuit may close.
     """
 
     id: int
@@ -147,7 +148,7 @@ class Picked(NamedTuple):
     blocked: str | None
     erased: bool
     recipient: str | None
-    data: dict[str, Any] | None
+    data: str | None
     locale: str | None
     body: bytes | None
     body_sha256: bytes | None

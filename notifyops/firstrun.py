@@ -122,5 +122,5 @@ def play(home: Path, *, base: Path, env: Mapping[str, str]) -> None:
             say(f"  {bad}")
             return
         for line in printed.splitlines():
-            say(f"  {line}")
+            say(line)
     keep.write(done, "yes")

@@ -13,6 +13,7 @@ GROUPS: Final = {"operator": "Operators", "lead": "Leads", "viewer": "Viewers"}
 def make(people: list[dict[str, str]]) -> list[str]:
     """Create those that are missing, each in the group of its role; give those that have the named password.
 
+    Only a lead has business in the admin.
     An account of somebody else keeps its password and is not given; one of an interrupted earlier try is.
     """
     from django.contrib.auth.models import Group, User
@@ -24,7 +25,9 @@ def make(people: list[dict[str, str]]) -> list[str]:
         user = User.objects.filter(username=name).first()
         if user is None:
             with transaction.atomic():
-                user = User.objects.create_user(name, f"{name}@example.com", password, is_staff=True)
+                user = User.objects.create_user(
+                    name, f"{name}@example.com", password, is_staff=person["role"] == "lead"
+                )
                 user.groups.add(Group.objects.get(name=GROUPS[person["role"]]))
         if user.check_password(password):
             made.append(name)

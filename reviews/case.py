@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from notifications.models import Intent, LogEntry, Prepared
 from notifications.policy.recipients import mask
 from notifications.policy.windows import Protection, protection
-from notifications.states import EntryKind, State
+from notifications.states import EntryKind, NextAction, State
 from notifications.types import registry
 from reviews import hints, rules, story
 from reviews.actions import situation_of
@@ -103,5 +103,7 @@ def _forms(
     retried_by = next((entry.actor for entry in reversed(log) if entry.kind == EntryKind.RETRIED), None)
     situation = situation_of(intent, retried_by)
     first = rules.recommended(situation, intent.next_action, now)
+    # An undo stands first since it is urgent, not since it is wise; and no button asks the provider.
+    is_advice = first != "undo" and intent.next_action != NextAction.QUERY_PROVIDER
     found = choices(situation, person, now, first)
-    return [verb_form(choice, is_recommended=choice.verb == first, typed=typed) for choice in found]
+    return [verb_form(choice, is_recommended=is_advice and choice.verb == first, typed=typed) for choice in found]

@@ -7,16 +7,24 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
+from django.contrib.auth.management import create_permissions
 from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 from django.db import connections, router
 
 from reviews.models import Review
 
+# Whose permissions the groups hold; no codename is in both.
+APPS: Final = ("notifications", "reviews")
 VIEWERS: Final = ("view_case",)
 OPERATORS: Final = (*VIEWERS, "retry_intent", "undo_intent", "close_intent", "note_intent")
-LEADS: Final = (*OPERATORS, "reopen_intent", "approve_intent")
+# What a lead looks at in Django's admin, and the accounts, which a lead adds and changes there with a reason.
+ADMIN: Final = (
+    *("view_intent", "view_logentry", "view_configrevision", "view_review", "view_note"),
+    *("view_provideraccount", "add_provideraccount", "change_provideraccount"),
+)
+LEADS: Final = (*OPERATORS, "reopen_intent", "approve_intent", *ADMIN)
 GROUPS: Final = {"Viewers": VIEWERS, "Operators": OPERATORS, "Leads": LEADS}
 
 
@@ -35,12 +43,9 @@ def refill(sender: AppConfig, using: str, **_kwargs: Any) -> None:
 
 
 def _permissions(using: str) -> dict[str, Permission]:
-    """Give our permissions by codename. Django makes them later, in its own turn after the migrate."""
+    """Give our permissions by codename, made now: Django's own turn after the migrate comes later."""
     ContentType.objects.clear_cache()  # a flush has emptied the table under it
-    holder = ContentType.objects.db_manager(using).get_for_model(Review)
-    return {
-        codename: Permission.objects.using(using).get_or_create(
-            codename=codename, content_type=holder, defaults={"name": name}
-        )[0]
-        for codename, name in Review._meta.permissions
-    }
+    for label in APPS:
+        create_permissions(apps.get_app_config(label), verbosity=0, using=using)
+    found = Permission.objects.using(using).filter(content_type__app_label__in=APPS)
+    return {permission.codename: permission for permission in found}

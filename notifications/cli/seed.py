@@ -75,18 +75,26 @@ def receipt(status: DeliveryStatus, known: Known | None = None, action: NextActi
     return Step(EntryKind.RECEIPT, facts)
 
 
-def unknown_thrice(window_s: float = _WINDOW_S, code: str = "unknown.deadline") -> tuple[Step, ...]:
+def unknown_thrice() -> tuple[Step, ...]:
     """Give three attempts that may each have been accepted."""
-    again = attempt(Outcome.UNKNOWN, "unknown.deadline", State.RETRY, window_s=window_s)
-    last = attempt(Outcome.UNKNOWN, code, State.NEEDS_REVIEW, window_s=window_s, next_action=NextAction.QUERY_PROVIDER)
+    again = attempt(Outcome.UNKNOWN, "unknown.deadline", State.RETRY)
+    action = NextAction.QUERY_PROVIDER
+    return (*again, *again, *attempt(Outcome.UNKNOWN, "unknown.deadline", State.NEEDS_REVIEW, next_action=action))
+
+
+def window_over() -> tuple[Step, ...]:
+    """Give three attempts of which the last may have been accepted; nothing begins after its window has closed."""
+    again = attempt(Outcome.NOT_SENT, "not_sent.refused", State.RETRY)
+    action = NextAction.QUERY_PROVIDER
+    last = attempt(Outcome.UNKNOWN, WINDOW_OVER, State.NEEDS_REVIEW, window_s=0.0, next_action=action)
     return (*again, *again, *last)
 
 
-def refused_thrice() -> tuple[Step, ...]:
+def refused_thrice(code: str = "not_sent.refused") -> tuple[Step, ...]:
     """Give three attempts that never left this machine."""
-    again = attempt(Outcome.NOT_SENT, "not_sent.refused", State.RETRY)
+    again = attempt(Outcome.NOT_SENT, code, State.RETRY)
     action = NextAction.RETRY_SAME_KEY
-    return (*again, *again, *attempt(Outcome.NOT_SENT, "not_sent.refused", State.NEEDS_REVIEW, next_action=action))
+    return (*again, *again, *attempt(Outcome.NOT_SENT, code, State.NEEDS_REVIEW, next_action=action))
 
 
 def lost_worker() -> tuple[Step, ...]:
@@ -113,7 +121,7 @@ def stories() -> Iterator[Story]:
     """Give every kind of case, and a few that need nobody."""
     review, ask = State.NEEDS_REVIEW, NextAction.QUERY_PROVIDER
     yield Story("demo-101", unknown_thrice())
-    yield Story("demo-102", unknown_thrice(0.0, WINDOW_OVER))
+    yield Story("demo-102", window_over())
     yield Story("demo-103", refused_thrice())
     yield Story("demo-104", refused_thrice(), workspace="acme")
     yield Story("demo-105", rejected("resend.422.validation_error", 422, NextAction.CORRECT_ADDRESS))
@@ -132,9 +140,7 @@ def stories() -> Iterator[Story]:
     yield Story("demo-113", accepted(113, soft), workspace="acme")
     facts = {"to_state": review, "code": INVALID_DATA, "known": Known.INVALID, "next_action": NextAction.FIX_CONFIG}
     yield Story("demo-114", (Step(EntryKind.INVALID, facts),))
-    retried = Step(EntryKind.RETRIED, {"to_state": State.RETRY, "delay_s": 0.0, "reason_code": "provider_recovered"})
-    again = attempt(Outcome.NOT_SENT, "not_sent.dns", review, failure=None, next_action=NextAction.RETRY_SAME_KEY)
-    yield Story("demo-115", (*refused_thrice(), retried, *again))
+    yield Story("demo-115", refused_thrice("not_sent.dns"))
     yield Story("demo-116", refused_thrice())
     yield Story("demo-117", accepted(117))
     for number in (118, 119, 120):

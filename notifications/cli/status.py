@@ -33,11 +33,13 @@ PER_MINUTE: Final = """
         count(*) FILTER (WHERE n.to_state = 'retry' AND n.from_state <> 'retry') AS retried
     FROM newest n, t WHERE n.at > t.now - interval '1 minute'
 """
+# The row of a loop that ended stays for its successor: whoever has not beaten for a minute works no more.
 WORKERS: Final = """
     SELECT b.worker, b.host, b.role, b.slot, b.started_at, b.beat_at,
         extract(epoch FROM notifyops_private.clock_v1() - b.beat_at)::float8 AS beat_age_s, b.claimed_at,
         extract(epoch FROM notifyops_private.clock_v1() - b.claimed_at)::float8 AS claimed_age_s
-    FROM notifyops_private.notifications_workerbeat b ORDER BY b.role, b.slot, b.beat_at DESC
+    FROM notifyops_private.notifications_workerbeat b
+    WHERE b.beat_at > notifyops_private.clock_v1() - interval '60 seconds' ORDER BY b.role, b.slot, b.beat_at DESC
 """
 CIRCUITS: Final = """
     SELECT a.name AS account, a.channel, a.enabled, coalesce(c.open_until > t.now, false) AS open,
@@ -101,7 +103,7 @@ def _print(found: dict[str, Any], terminal: Terminal) -> None:
             f"worker       {worker['worker']} ({worker['role']}), seen {age(worker['beat_age_s'])} ago{claimed}"
         )
     if not found["workers"]:
-        terminal.line("worker       none has been seen: is manage.py qcluster running?")
+        terminal.line("worker       none was seen within the last minute: is manage.py qcluster running?")
     for circuit in found["circuits"]:
         until = "until a person closes it" if circuit["until_a_person"] else f"until {circuit['open_until']}"
         word = f"open {until} ({circuit['code'] or circuit['reason']})" if circuit["open"] else "closed"

@@ -38,10 +38,10 @@ INSERT INTO notifyops_private.notifications_circuit AS c (account_id, config_fai
 VALUES (%(account)s, 1, %(code)s, clock_timestamp())
 ON CONFLICT (account_id) DO UPDATE SET
     config_failures = least(c.config_failures + 1, 1000),
-    open_until = CASE WHEN c.config_failures + 1 >= %(threshold)s THEN clock_timestamp() + make_interval(secs =>
-        least(%(longest_s)s, %(cooldown_s)s * power(2, least(c.config_failures + 1 - %(threshold)s, 20)))) ELSE
-        c.open_until END,
-    reason = CASE WHEN c.config_failures + 1 >= %(threshold)s THEN 'config' ELSE c.reason END,
+    open_until = CASE WHEN c.config_failures + 1 < %(threshold)s OR c.reason LIKE '%%quota' THEN c.open_until
+        ELSE clock_timestamp() + make_interval(secs => least(%(longest_s)s,
+            %(cooldown_s)s * power(2, least(c.config_failures + 1 - %(threshold)s, 20)))) END,
+    reason = CASE WHEN c.config_failures + 1 >= %(threshold)s THEN coalesce(c.reason, 'config') ELSE c.reason END,
     code = excluded.code, changed_at = excluded.changed_at
 RETURNING open_until IS NOT NULL
 """
@@ -49,6 +49,8 @@ _CLEAR = """
 UPDATE notifyops_private.notifications_circuit
 SET open_until = NULL, reason = NULL, code = NULL, config_failures = 0, changed_at = clock_timestamp()
 WHERE account_id = %(account)s AND (open_until IS NOT NULL OR config_failures > 0)
+    -- A success that began before a quota was used up says nothing of the quota; the probe after it does.
+    AND (%(probe)s OR coalesce(reason, 'config') = 'config')
 """
 
 
@@ -76,7 +78,7 @@ async def report(connection: AsyncConnection[Any], shop: Shop, decided: Sequence
         elif decision.circuit is not None:
             quotas[account] = (decision.circuit, sent.result.code)
         elif sent.result.outcome is Outcome.ACCEPTED and (sent.lease.probe or account in shop.troubled):
-            await connection.execute(_CLEAR, {"account": account})
+            await connection.execute(_CLEAR, {"account": account, "probe": sent.lease.probe})
             shop.troubled.discard(account)
     for account, wait_s in waits.items():
         await connection.execute(_WAIT, {"account": account, "wait_s": wait_s})

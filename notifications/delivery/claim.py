@@ -29,6 +29,11 @@ from notifications.types import NotificationType
 
 logger = logging.getLogger(__name__)
 
+REOPEN = (
+    "UPDATE notifyops_private.notifications_circuit SET open_until = clock_timestamp() "
+    "WHERE account_id = ANY (%s::bigint[]) AND open_until < 'infinity'"
+)
+
 # What a person's retry prepares anew: nothing of the old bytes was or will be delivered.
 _ANEW = frozenset({Known.INVALID, Known.SOFT_BOUNCED})
 
@@ -128,6 +133,10 @@ async def _prepared(connection: AsyncConnection[Any], shop: Shop, due: list[Pick
         cases.append(case)
     for entry_kind, entries in stopped.items():
         await append_async(connection, entry_kind, entries, worker=worker)
+    going = {case.picked.id for case in cases}
+    unused = {one.account_id for one in due if one.probe and one.id not in going}
+    if unused:  # a probe that was not sent tells nothing: the next due intent is it, at once
+        await connection.execute(REOPEN, (sorted(unused),))
     renewed = [Entry(id=case.picked.id) for case in cases if case.anew]
     refused = {
         one.intent_id: one.refused

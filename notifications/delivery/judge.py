@@ -30,7 +30,8 @@ async def judge(one: Picked, kind: NotificationType | None, *, idempotent: bool)
     """
     facts = ClaimFacts(
         state=State(one.state),
-        loss_model=LossModel.AT_LEAST_ONCE if kind is None else kind.loss_model,
+        # Of a type that this release does not know, the careful one: it may be the type's own.
+        loss_model=LossModel.NEVER_TWICE if kind is None else kind.loss_model,
         idempotent=idempotent,
         ambiguous=one.ambiguous,
         window_left_s=one.window_left_s,

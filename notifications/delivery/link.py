@@ -24,6 +24,15 @@ PINNED = (
 )
 
 
+# Other faces of a database that is away: read-only after a failover, timeouts that end the session, an internal error.
+AWAY_STATES = frozenset({"25006", "25P03", "25P04", "XX000"})
+
+
+def is_away(error: psycopg.Error) -> bool:
+    """Say whether the database, not the statement, is at fault."""
+    return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) or error.sqlstate in AWAY_STATES
+
+
 class Link:
     """One connection; `get` opens it where there is none."""
 
@@ -49,7 +58,7 @@ class Link:
             self._replanned_at = time.monotonic()
             await (await self.get()).execute("DISCARD PLANS")
 
-    async def lost(self, error: psycopg.OperationalError) -> bool:
+    async def lost(self, error: psycopg.Error) -> bool:
         """Wait with growing pauses until the database is back; give whether it is."""
         logger.warning("database away: %s", type(error).__name__, extra={"action": "database_away"})
         await self.close()

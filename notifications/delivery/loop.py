@@ -21,7 +21,7 @@ from psycopg import AsyncConnection
 from notifications.delivery.beats import Beat
 from notifications.delivery.claim import claim
 from notifications.delivery.lease import Lease
-from notifications.delivery.link import Link
+from notifications.delivery.link import Link, is_away
 from notifications.delivery.recorder import MAX_BATCH, Recorder
 from notifications.delivery.send import give_back, send
 from notifications.delivery.shop import Shop
@@ -108,7 +108,9 @@ class Loop:
             claimed = self._configured is not None and await self._claim(connection)
             if not claimed:
                 await self._wait(connection, longest_s)
-        except psycopg.OperationalError as error:
+        except psycopg.Error as error:
+            if not is_away(error):
+                raise
             return await self._link.lost(error) or not self.stopping()
         return True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -60,7 +61,11 @@ def freeze(picked: Picked, kind: NotificationType, account: Account, *, site: st
         to = normalise_address(picked.recipient)
     except InvalidAddress as refusal:
         raise Unsendable(codes.INVALID_RECIPIENT, ResultClass.RECIPIENT) from refusal
-    rendered = render(kind, picked.data or {}, report_id=picked.report_id, locale=picked.locale)
+    try:
+        data = json.loads(picked.data or "{}")
+    except ValueError as fault:  # a number of thousands of digits, for example
+        raise Unsendable(codes.INVALID_DATA) from fault
+    rendered = render(kind, data, report_id=picked.report_id, locale=picked.locale)
     message = Message(
         sender=account.sender,
         to=to,

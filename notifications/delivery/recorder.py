@@ -13,7 +13,7 @@ from collections.abc import Callable
 import psycopg
 
 from notifications.delivery.lease import Sent
-from notifications.delivery.link import Link
+from notifications.delivery.link import Link, is_away
 from notifications.delivery.record import record
 from notifications.delivery.shop import Shop
 from notifications.states import ResultClass
@@ -75,7 +75,9 @@ class Recorder:
             while self._ready:
                 try:
                     await self._write()
-                except psycopg.OperationalError as error:
+                except psycopg.Error as error:
+                    if not is_away(error):
+                        raise
                     await self._link.lost(error)
             self._idle.set()
             self._written()

@@ -95,7 +95,8 @@ class Shop:
         """Give what the policy needs to know; `counts` are failures, their limit, and answers `in flight`."""
         failures, limit, in_flight = counts
         return AttemptFacts(
-            loss_model=LossModel.AT_LEAST_ONCE if kind is None else kind.loss_model,
+            # Of a type that this release does not know, the careful one: it may be the type's own.
+            loss_model=LossModel.NEVER_TWICE if kind is None else kind.loss_model,
             delays_s=self.delays_s(kind),
             failure_count=failures,
             failure_limit=limit,

@@ -68,8 +68,8 @@ def decide_claim(facts: ClaimFacts) -> ClaimDecision:
     if not facts.still_wanted:
         return _ended(codes.NO_LONGER_WANTED, facts)
     unprotected = facts.ambiguous and not _key_protects(facts)
-    repeats_unasked = facts.state is State.RETRY and not facts.ordered_by_person
-    if unprotected and repeats_unasked and facts.loss_model is not LossModel.MUST_ARRIVE:
+    # Also where a person ordered the attempt: the window that protected it then may be over by now.
+    if unprotected and facts.state is State.RETRY and facts.loss_model is not LossModel.MUST_ARRIVE:
         return ClaimDecision(
             EntryKind.WINDOW_OVER,
             State.NEEDS_REVIEW,

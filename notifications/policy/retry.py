@@ -115,7 +115,8 @@ def _after_not_sent(result: SendResult, facts: AttemptFacts, rng: Random) -> Dec
         return _after_rate_limit(result, facts, rng)
     if result.result_class is ResultClass.QUOTA:
         return _after_quota(result.code, facts, rng)
-    if result.result_class is ResultClass.GIVEN_BACK:
+    if result.result_class is ResultClass.GIVEN_BACK or result.code == "not_sent.lease_over":
+        # Our own lateness: no failure of the message or of the provider.
         return Decision(State.RETRY, _known(Known.NOT_SENT, facts), result.code, delay_s=0.0)
     return _failure(result.code, facts, delay_s=_own_or_asked_delay(result, facts, rng), ambiguous=False)
 

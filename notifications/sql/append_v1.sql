@@ -27,7 +27,7 @@ DECLARE
     -- Read once: a volatile clock inside a comparison would defeat every index.
     t timestamptz := notifyops_private.clock_v1();
     ids bigint[] := ARRAY(SELECT (e ->> 'id')::bigint FROM jsonb_array_elements(entries) AS e);
-    by_person boolean := actor_ IS NOT NULL;
+    by_person boolean := actor_ IS NOT NULL;    -- what is proven is then not theirs to say
     lawful text[];                              -- 'from>to' of every move of this kind
     mine text[];                                -- and of those that this login may write
     barred_ids bigint[] := '{}';                -- intents that a rare kind's own guard keeps out
@@ -37,7 +37,7 @@ DECLARE
     started_at timestamptz[] := '{}';
 BEGIN
     SELECT array_agg(m.from_state || '>' || m.to_state),
-        array_agg(m.from_state || '>' || m.to_state) FILTER (WHERE (m.who <> 'person' OR by_person) AND EXISTS (
+        array_agg(m.from_state || '>' || m.to_state) FILTER (WHERE (m.who = 'person') = by_person AND EXISTS (
             SELECT FROM notifications_doorrole r WHERE r.role = session_user AND r.who = m.who))
     INTO lawful, mine FROM move m WHERE m.kind = kind_;
 
@@ -80,6 +80,10 @@ BEGIN
                 WHEN l.state || '>' || coalesce(u.to_state, l.state) <> ALL (coalesce(mine, '{}')) THEN 'role'
                 WHEN kind_ = 'claimed' THEN CASE
                     WHEN l.next_attempt_at > t THEN 'not_due'
+                    -- Whoever ordered it: past the window a repeat may be a second message.
+                    WHEN l.safe_until <= t AND NOT EXISTS (
+                        SELECT FROM notifications_notificationtype n
+                        WHERE n.name = l.type AND n.loss_model = 'must_arrive') THEN 'window_over'
                     WHEN (u.body IS NULL) <> coalesce(l.id = ANY (frozen_ids), false) THEN
                         CASE WHEN u.body IS NULL THEN 'not_prepared' ELSE 'frozen' END
                     WHEN encode(sha256(u.body), 'hex') <> coalesce(u.detail ->> 'sha256', '') THEN 'hash' END
@@ -125,7 +129,7 @@ BEGIN
             generation = j.new_generation,
             attempt_count = CASE WHEN kind_ = 'claimed' THEN j.new_attempt ELSE i.attempt_count END,
             failure_count = CASE WHEN kind_ = 'retried' THEN i.failure_limit - 1 WHEN kind_ = 'released' THEN 0
-                ELSE i.failure_count + coalesce(j.failure, false)::int END,
+                ELSE i.failure_count + (coalesce(j.failure, false) AND NOT by_person)::int END,
             in_flight_count = CASE WHEN kind_ IN ('retried', 're_prepared') THEN 0
                 ELSE i.in_flight_count + coalesce(j.in_flight, false)::int END,
             leased_by = CASE WHEN j.target <> 'sending' THEN NULL WHEN kind_ = 'claimed' THEN worker_
@@ -135,12 +139,14 @@ BEGIN
                 WHEN j.delay_s IS NOT NULL THEN t + make_interval(secs => j.delay_s)
                 WHEN j.target = i.state THEN i.next_attempt_at ELSE t END,
             first_ambiguous_at = CASE WHEN kind_ = 're_prepared' THEN NULL
-                WHEN j.ambiguous AND i.first_ambiguous_at IS NULL THEN j.began ELSE i.first_ambiguous_at END,
+                WHEN j.ambiguous AND NOT by_person AND i.first_ambiguous_at IS NULL THEN j.began
+                ELSE i.first_ambiguous_at END,
             safe_until = CASE WHEN kind_ = 're_prepared' THEN NULL
-                WHEN j.ambiguous AND i.first_ambiguous_at IS NULL
+                WHEN j.ambiguous AND NOT by_person AND i.first_ambiguous_at IS NULL
                 THEN j.began + make_interval(secs => coalesce(j.window_s, 0)) ELSE i.safe_until END,
             known = CASE WHEN kind_ IN ('result', 'lease_lost', 'settled', 'adopted') THEN j.known
-                ELSE coalesce(j.known, i.known) END,
+                WHEN kind_ = 'released' THEN 'not_sent'
+                WHEN by_person THEN coalesce(i.known, j.known) ELSE coalesce(j.known, i.known) END,
             error_code = CASE WHEN j.target = 'accepted' AND j.state <> 'accepted' THEN NULL
                 -- A fact beside the road (late, evidence) must not overwrite why the intent stands where it stands.
                 WHEN j.target = j.state AND kind_ <> 'receipt' THEN i.error_code
@@ -151,8 +157,9 @@ BEGIN
                 THEN CASE WHEN kind_ = 'undone' THEN coalesce(i.review_since, t) ELSE t END ELSE i.review_since END,
             snoozed_until = CASE WHEN kind_ = 'snoozed' THEN j.until
                 WHEN kind_ = 'resumed' OR j.target <> j.state THEN NULL ELSE i.snoozed_until END,
-            manual = CASE WHEN kind_ = 'retried' THEN true WHEN kind_ IN ('claimed', 'undone') THEN false
-                ELSE i.manual END,
+            -- Used up by the attempt's result, but not where the attempt was given back untried.
+            manual = CASE WHEN kind_ = 'retried' THEN true WHEN kind_ IN ('undone', 'lease_lost', 'released') THEN false
+                WHEN kind_ = 'result' AND j.code IS DISTINCT FROM 'not_sent.given_back' THEN false ELSE i.manual END,
             provider_message_id = coalesce(j.pid, i.provider_message_id),
             delivery_status = coalesce(j.delivery_status, i.delivery_status),
             confirm_at = CASE WHEN j.target <> 'accepted' THEN NULL

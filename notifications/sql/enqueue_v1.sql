@@ -66,7 +66,7 @@ BEGIN
             'field: options.workspace');
     ELSIF coalesce(options ->> 'priority', 'normal') NOT IN ('urgent', 'normal', 'bulk') THEN
         PERFORM refuse_v1('NO400', 'priority must be urgent, normal or bulk', 'field: options.priority');
-    ELSIF coalesce(options ->> 'locale', 'en') !~ '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$' THEN
+    ELSIF coalesce(options ->> 'locale', 'en') !~ '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$' OR length(options ->> 'locale') > 16 THEN
         PERFORM refuse_v1('NO400', 'locale must be a language tag such as en or zh-Hans', 'field: options.locale');
     ELSIF coalesce(options ->> 'actor', '') ~ '[[:cntrl:]]' OR length(coalesce(options ->> 'actor', '')) > 200 THEN
         PERFORM refuse_v1('NO400', 'actor has control characters or over 200 characters', 'field: options.actor');
@@ -106,6 +106,8 @@ BEGIN
     ELSIF octet_length(data::text) > 262144 THEN
         PERFORM refuse_v1('NO413', 'data is larger than 256 kB', format('field: data, bytes: %s', octet_length(data::text)),
             'Put large content behind a link.');
+    ELSIF jsonb_path_exists(data, '$.** ? (@.type() == "number" && (@ > 1e300 || @ < -1e300))') THEN
+        PERFORM refuse_v1('NO400', 'data holds a number beyond 1e300', 'field: data', 'Send it as text.');
     ELSIF jsonb_path_exists(data, '$.**{33 to last}') THEN
         PERFORM refuse_v1('NO400', 'data is nested deeper than 32 levels', 'field: data');
     END IF;
@@ -252,9 +254,16 @@ BEGIN
     VALUES (new_id, btrim(recipient), commitment, data, options ->> 'locale');
     IF older IS NOT NULL THEN
         -- What cannot be taken back any more (it left, or may have) stays; its successor is owed all the same.
-        SELECT a.refused INTO refusal FROM append_v1('superseded', jsonb_build_array(jsonb_build_object(
-            'id', older, 'to_state', 'cancelled', 'detail', jsonb_build_object('by', wanted)))) a;
-        PERFORM check_intake_v1(refusal = 'role');
+        -- A refusal gives the lock back, or this transaction would hold up the recording of the older one's answer.
+        BEGIN
+            SELECT a.refused INTO refusal FROM append_v1('superseded', jsonb_build_array(jsonb_build_object(
+                'id', older, 'to_state', 'cancelled', 'detail', jsonb_build_object('by', wanted)))) a;
+            IF refusal IS NOT NULL THEN
+                RAISE EXCEPTION SQLSTATE 'NO409';
+            END IF;
+        EXCEPTION WHEN SQLSTATE 'NO409' THEN
+            PERFORM check_intake_v1(refusal = 'role');
+        END;
     END IF;
     IF kind.approval = 'required' THEN
         SELECT a.refused INTO refusal FROM append_v1('held', jsonb_build_array(jsonb_build_object(
@@ -347,10 +356,17 @@ BEGIN
     IF found.id IS NULL THEN
         PERFORM refuse_v1('NO404', format('no notification "%s"', left(wanted, 200)), 'field: key');
     END IF;
-    SELECT * INTO done FROM append_v1('withdrawn', jsonb_build_array(jsonb_build_object(
-        'id', found.id, 'to_state', 'cancelled', 'reason_code', 'business_cancelled',
-        'detail', jsonb_build_object('by', session_user, 'reason', btrim(reason)))));
-    PERFORM check_intake_v1(done.refused = 'role');
+    -- A refusal gives the lock back: a caller's long transaction must not hold up the recording of the answer.
+    BEGIN
+        SELECT * INTO done FROM append_v1('withdrawn', jsonb_build_array(jsonb_build_object(
+            'id', found.id, 'to_state', 'cancelled', 'reason_code', 'business_cancelled',
+            'detail', jsonb_build_object('by', session_user, 'reason', btrim(reason)))));
+        IF done.refused IS NOT NULL THEN
+            RAISE EXCEPTION SQLSTATE 'NO409';
+        END IF;
+    EXCEPTION WHEN SQLSTATE 'NO409' THEN
+        PERFORM check_intake_v1(done.refused = 'role');
+    END;
     RETURN QUERY SELECT found.notification_id::text,
         CASE WHEN done.refused IS NULL THEN 'cancelled' WHEN done.new_state IN ('cancelled', 'closed') THEN 'already'
              ELSE 'too_late' END,

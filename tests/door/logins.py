@@ -23,7 +23,7 @@ class Login:
     @property
     def may_be(self) -> frozenset[str]:
         """Give whom the door takes it for."""
-        return frozenset(who for who in DOOR_ROLES[self.role] if who != "person" or self.actor)
+        return frozenset(who for who in DOOR_ROLES[self.role] if (who == "person") == bool(self.actor))
 
 
 LOGINS = (

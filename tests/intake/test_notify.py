@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management.base import CommandError
 from django.db import connections
+from django.utils import timezone
 
 from notifications.management.commands.notify import VERBS
-from notifications.models import Intent, NotificationTypeRow
+from notifications.models import Intent, NotificationTypeRow, WorkerBeat
 from notifications.states import State
 from notifyops.installation import Installation, Person
 from tests.intake.notify_cli import notify
@@ -156,6 +158,16 @@ def test_status_counts_ages_rates_workers_and_circuits() -> None:
     assert found["per_minute"] == {"accepted": 0, "failed": 1, "retried": 0}
     assert [(one["account"], one["open"]) for one in found["circuits"]] == [("resend", False)]
     assert "is manage.py qcluster running?" in notify("status").out
+
+
+def test_status_lists_only_workers_that_beat_within_the_last_minute() -> None:
+    now = timezone.now()
+    for name, age_s in (("alive", 5), ("dead", 90)):
+        at = now - timedelta(seconds=age_s)
+        WorkerBeat.objects.create(worker=name, host="h", role="loop", slot=1, started_at=at, beat_at=at)
+    assert [one["worker"] for one in notify("status", "--json").document["workers"]] == ["alive"]
+    printed = notify("status").out
+    assert ("alive (loop)" in printed, "dead" in printed) == (True, False)
 
 
 def test_tail_prints_the_newest_entries_oldest_first() -> None:

@@ -13,12 +13,13 @@ VERA = {"username": "vera", "password": "kept-3", "role": "viewer"}
 
 
 @pytest.mark.django_db
-def test_each_person_is_in_the_group_of_the_role_and_reaches_the_admin() -> None:
+def test_each_person_is_in_the_group_of_the_role_and_the_lead_reaches_the_admin() -> None:
     assert people.make([OLGA, LENA, VERA]) == ["olga", "lena", "vera"]
     found = {user.username: user for user in User.objects.all()}
     groups = {name: user.groups.get().name for name, user in found.items()}
     assert groups == {"olga": "Operators", "lena": "Leads", "vera": "Viewers"}
-    assert all(user.is_staff and not user.is_superuser for user in found.values())
+    assert [name for name, user in found.items() if user.is_staff] == ["lena"]
+    assert not any(user.is_superuser for user in found.values())
 
 
 @pytest.mark.django_db

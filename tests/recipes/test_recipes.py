@@ -112,6 +112,7 @@ def test_psycopg_runs_the_example_and_goes_on_after_a_refusal(shop: Shop, app_en
     assert (len(owed()), status(shop)) == (1, "ready")
 
 
+@pytest.mark.slow
 def test_node_runs_the_example_and_rolls_back_on_a_refusal(shop: Shop, app_env: dict[str, str]) -> None:
     assert (Path(NODE_PATH) / "pg").is_dir(), "Node's package pg is needed: run `make node-pg`"
     env = {**app_env, "NODE_PATH": NODE_PATH}

@@ -20,11 +20,17 @@ from reviews.record import Order
 GROUPS = {"olga": "Operators", "vera": "Viewers", "lena": "Leads", "sam": ""}
 
 UNKNOWN = seed.unknown_thrice()
-WINDOW_OVER = seed.unknown_thrice(0.0, "window_over")
+WINDOW_OVER = seed.window_over()
 NOT_SENT = seed.refused_thrice()
 RECIPIENT = seed.rejected("resend.422.validation_error", 422, NextAction.CORRECT_ADDRESS)
 CONFLICT = seed.attempt(Outcome.CONFLICT, "resend.409.invalid_idempotent_request", State.NEEDS_REVIEW,
                         http_status=409, next_action=NextAction.QUERY_PROVIDER)  # fmt: skip
+RETRIED = (
+    *NOT_SENT,
+    seed.Step(EntryKind.RETRIED, {"to_state": State.RETRY, "delay_s": 0.0, "reason_code": "provider_recovered"}),
+    *seed.attempt(Outcome.NOT_SENT, "not_sent.dns", State.NEEDS_REVIEW, failure=None,
+                  next_action=NextAction.RETRY_SAME_KEY),
+)  # fmt: skip
 ACCEPTED = seed.accepted(1)
 DELIVERED = seed.accepted(2, seed.receipt(DeliveryStatus.DELIVERED))
 BOUNCED = seed.accepted(3, seed.receipt(DeliveryStatus.BOUNCED, Known.BOUNCED, NextAction.CORRECT_ADDRESS))

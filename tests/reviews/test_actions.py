@@ -83,7 +83,7 @@ def test_a_manual_retry_buys_one_attempt_and_the_numbers_run_on() -> None:
 
 
 def test_a_second_retry_after_a_failed_one_is_allowed_and_recorded_again() -> None:
-    intent = make_case(next(story.steps for story in seed.stories() if story.report_id == "demo-115"))
+    intent = make_case(cases.RETRIED)
     actions.perform("retry", intent.pk, order(intent, "provider_recovered"), olga())
     assert state_of(intent) == "retry"
 

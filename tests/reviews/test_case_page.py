@@ -79,11 +79,22 @@ def test_a_form_carries_token_and_version_and_preselects_no_reason() -> None:
 
 
 def test_attempts_are_numbered_on_and_marked_auto_or_manual() -> None:
-    html = page(make_case(next(story.steps for story in seed.stories() if story.report_id == "demo-115")))
+    html = page(make_case(cases.RETRIED))
     assert "1 of them manual" in html
     assert re.findall(r'<td>(\d) <span class="tag">(\w+)</span>', html) == [
         ("1", "auto"), ("2", "auto"), ("3", "auto"), ("4", "manual"),
     ]  # fmt: skip
+
+
+def test_only_what_agrees_with_the_next_action_is_recommended() -> None:
+    marked = r'id="h-(\w+)">[^<]* <span class="tag">recommended'
+    assert re.findall(marked, page(make_case(cases.NOT_SENT))) == ["retry"]
+    assert re.findall(marked, page(make_case(cases.UNKNOWN))) == []
+    intent = make_case()
+    actions.perform("retry", intent.pk, order(intent, "provider_recovered"), from_host())
+    html = page(intent, "lena")
+    assert verbs(html)[0] == "undo"
+    assert re.findall(marked, html) == []
 
 
 def test_queued_becomes_accepted_only_from_the_log() -> None:

@@ -74,6 +74,27 @@ def test_a_stranger_without_a_login_reaches_the_login_only() -> None:
     assert not Review.objects.exists()
 
 
+def test_a_lead_sees_the_record_in_the_admin_and_may_edit_accounts_only() -> None:
+    from notifications.models import ProviderAccount
+
+    make_case()
+    client = login("lena")
+    for model in ("intent", "logentry", "provideraccount", "configrevision"):
+        assert client.get(f"/admin/notifications/{model}/").status_code == 200
+    for model in ("review", "note"):
+        assert client.get(f"/admin/reviews/{model}/").status_code == 200
+    account = ProviderAccount.objects.get()
+    edit = client.get(f"/admin/notifications/provideraccount/{account.pk}/change/")
+    assert (edit.status_code, "_save" in edit.content.decode()) == (200, True)
+    assert client.get("/admin/notifications/provideraccount/add/").status_code == 200
+    assert client.get("/admin/auth/user/").status_code == 403
+
+
+@pytest.mark.parametrize(("name", "shown"), [("vera", False), ("olga", False), ("lena", True)])
+def test_the_link_to_the_admin_is_shown_to_whom_it_opens(name, shown) -> None:
+    assert ('href="/admin/"' in login(name).get("/reviews/").content.decode()) is shown
+
+
 def test_the_three_groups_are_made_again_after_a_flush_and_a_changed_one_stays(as_role) -> None:
     from django.apps import apps
     from django.contrib.auth.models import Group

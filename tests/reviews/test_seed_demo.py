@@ -7,7 +7,9 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from notifications.models import Intent
+from notifications.doctor import check_all
+from notifications.models import Intent, LogEntry
+from reviews.models import Review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -25,3 +27,12 @@ def test_the_demo_fills_the_queue_once_with_a_case_of_every_kind() -> None:
     }
     assert not Intent.objects.filter(state__in=["pending", "retry", "sending"]).exists()
     assert Intent.objects.filter(state="closed").count() == 1
+
+
+def test_the_demo_breaks_no_rule_and_every_decision_in_its_log_is_on_record() -> None:
+    call_command("seed_demo", stdout=StringIO())
+    assert list(check_all()) == []
+    decided = LogEntry.objects.filter(
+        actor__isnull=False, kind__in=["retried", "undone", "released", "closed", "reopened"]
+    )
+    assert set(decided.values_list("intent_id", flat=True)) == set(Review.objects.values_list("intent_id", flat=True))
