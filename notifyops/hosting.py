@@ -34,6 +34,8 @@ def start_embedded(home: Path, *, site: str, log: Path) -> tuple[children.Child,
         with connect(admin_url) as admin:
             provision.make_roles(admin, names, passwords)
             provision.make_database(admin, DATABASE, names)
+        with connect(admin_url.removesuffix("/postgres") + f"/{DATABASE}") as admin:
+            provision.welcome_application(admin, names["writer"])
     except BaseException:
         children.stop([child])
         raise

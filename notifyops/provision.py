@@ -16,7 +16,11 @@ LEAST_VERSION: Final = 150000
 # temporary table could take the place of one of ours.
 PRIVATE_PATH: Final = ("notifyops_private", "pg_temp")
 PUBLIC_PATH: Final = ("notifyops", "pg_temp")
-SEARCH_PATH: Final = {role: PUBLIC_PATH if role in ("writer", "reader") else PRIVATE_PATH for role in ROLES}
+# The writer stands for an application, whose own tables are where it looks first.
+WRITER_PATH: Final = ("public", *PUBLIC_PATH)
+SEARCH_PATH: Final = {
+    role: {"writer": WRITER_PATH, "reader": PUBLIC_PATH}.get(role, PRIVATE_PATH) for role in ROLES
+}
 
 Admin = psycopg.Connection[Any]
 
@@ -70,6 +74,11 @@ def make_database(admin: Admin, database: str, names: Mapping[str, str]) -> None
         _run(admin, "CREATE DATABASE {database} TEMPLATE template0 ENCODING 'UTF8'", database=sql.Identifier(database))
     _run(admin, "REVOKE CONNECT ON DATABASE {database} FROM PUBLIC", database=sql.Identifier(database))
     open_database(admin, database, names)
+
+
+def welcome_application(admin: Admin, writer: str) -> None:
+    """Let the writer role keep tables of its own in `public` of our own server's database, beside ours."""
+    _run(admin, "GRANT USAGE, CREATE ON SCHEMA public TO {writer}", writer=sql.Identifier(writer))
 
 
 def open_database(admin: Admin, database: str, names: Mapping[str, str]) -> None:

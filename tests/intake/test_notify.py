@@ -160,6 +160,7 @@ def test_status_counts_ages_rates_workers_and_circuits() -> None:
     assert "is manage.py qcluster running?" in notify("status").out
 
 
+@pytest.mark.role("owner")
 def test_status_lists_only_workers_that_beat_within_the_last_minute() -> None:
     now = timezone.now()
     for name, age_s in (("alive", 5), ("dead", 90)):
