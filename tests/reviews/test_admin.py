@@ -78,7 +78,7 @@ def test_a_changed_account_leaves_a_revision_with_before_after_who_and_why() -> 
 
 def test_saving_an_account_closes_its_circuit_even_one_that_waits_for_a_person() -> None:
     account = ProviderAccount.objects.get(name="resend")
-    with connections["owner"].cursor() as cursor:
+    with connections["default"].cursor() as cursor:
         cursor.execute(
             "INSERT INTO notifications_circuit (account_id, open_until, reason, code, config_failures)"
             " VALUES (%s, 'infinity', 'monthly_quota', 'resend.429.monthly_quota_exceeded', 3)",
