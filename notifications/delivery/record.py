@@ -20,6 +20,14 @@ from notifications.states import EntryKind, Outcome, State
 
 logger = logging.getLogger(__name__)
 
+_LATE_ACCEPTANCE = """
+SELECT DISTINCT ON (i.id) i.id, l.code, l.detail ->> 'provider_message_id'
+FROM notifyops_private.notifications_intent i JOIN notifyops_private.notifications_logentry l
+  ON l.intent_id = i.id AND l.month = i.month AND l.generation = i.generation
+WHERE i.id = ANY (%s::bigint[]) AND i.state IN ('retry', 'needs_review')
+  AND l.kind = 'late' AND l.outcome = 'accepted' AND l.detail ? 'provider_message_id'
+"""
+
 
 async def record(connection: AsyncConnection[Any], shop: Shop, batch: Sequence[Sent], *, worker: str) -> None:
     """Record a batch of finished calls. Safe to repeat after a lost COMMIT.
@@ -34,11 +42,13 @@ async def record(connection: AsyncConnection[Any], shop: Shop, batch: Sequence[S
         answers = await append_async(connection, EntryKind.RESULT, entries, worker=worker)
         refused = {one.intent_id: one for one in answers if one.refused is not None}
         news = [pair for pair in decided if pair[0].lease.id not in refused and is_news(shop, *pair)]
-        if refused or news:
+        again = [sent.lease.id for sent, decision in decided if sent.lease.attempt > 1 and _is_open(decision)]
+        if refused or news or again:
             async with connection.transaction():
                 late = [sent for sent in part if sent.lease.id in refused]
                 await _keep_late(connection, late, refused, worker)
                 await report(connection, shop, news)
+                await _settle_by_late(connection, again, worker)
 
 
 def _rounds(batch: Sequence[Sent]) -> Iterator[list[Sent]]:
@@ -128,6 +138,24 @@ async def _keep_late(
         and kept[sent.lease.id].new_state in (State.RETRY, State.NEEDS_REVIEW)
     ]
     await append_async(connection, EntryKind.SETTLED, settled, worker=worker)
+
+
+def _is_open(decision: Decision) -> bool:
+    return decision.to_state in (State.RETRY, State.NEEDS_REVIEW)
+
+
+async def _settle_by_late(connection: AsyncConnection[Any], ids: list[int], worker: str) -> None:
+    """Settle what an earlier attempt's late answer proved while this attempt ran: it could not move the intent then."""
+    if not ids:
+        return
+    cursor = await connection.execute(_LATE_ACCEPTANCE, (ids,))
+    proven = [
+        Entry(
+            id=intent_id, to_state=State.ACCEPTED, outcome=Outcome.ACCEPTED, code=code, provider_message_id=message_id
+        )
+        for intent_id, code, message_id in await cursor.fetchall()
+    ]
+    await append_async(connection, EntryKind.SETTLED, proven, worker=worker)
 
 
 def _late_detail(sent: Sent) -> dict[str, Any] | None:

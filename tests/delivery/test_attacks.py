@@ -11,7 +11,9 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from notifications.states import EntryKind, State
+from notifications.delivery.lease import Sent
+from notifications.providers.base import SendResult
+from notifications.states import EntryKind, Outcome, Phase, ResultClass, State
 from tests.delivery.test_guards import lose_an_answer
 from tests.delivery.workplace import Workplace
 
@@ -119,3 +121,17 @@ def test_a_lease_that_was_over_before_the_write_is_nobodys_failure(place: Workpl
     assert sent.result.code == "not_sent.lease_over"
     assert (place.intent(intent).state, place.intent(intent).failure_count) == ("retry", 0)
     assert place.sandbox.requests() == []
+
+
+def test_a_late_acceptance_that_came_while_the_next_attempt_ran_settles_it_afterwards(place: Workplace) -> None:
+    intent = place.enqueue()
+    (first,) = place.claim(worker="one")
+    place.later(61)
+    (second,) = place.claim(worker="two")
+    lost = SendResult(Outcome.UNKNOWN, ResultClass.UNKNOWN, "unknown.deadline", Phase.REQUEST_WRITTEN)
+    taken = SendResult(Outcome.ACCEPTED, ResultClass.ACCEPTED, "resend.accepted", Phase.ANSWER_READ, "mail-1")
+    place.record([Sent(first, taken, 9)], worker="one")
+    assert place.intent(intent).state == "sending"
+    place.record([Sent(second, lost, 9)], worker="two")
+    assert (place.intent(intent).state, place.intent(intent).provider_message_id) == ("accepted", "mail-1")
+    assert place.kinds(intent)[-3:] == ["late", "result", "settled"]
