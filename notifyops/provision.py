@@ -18,9 +18,7 @@ PRIVATE_PATH: Final = ("notifyops_private", "pg_temp")
 PUBLIC_PATH: Final = ("notifyops", "pg_temp")
 # The writer stands for an application, whose own tables are where it looks first.
 WRITER_PATH: Final = ("public", *PUBLIC_PATH)
-SEARCH_PATH: Final = {
-    role: {"writer": WRITER_PATH, "reader": PUBLIC_PATH}.get(role, PRIVATE_PATH) for role in ROLES
-}
+SEARCH_PATH: Final = {role: {"writer": WRITER_PATH, "reader": PUBLIC_PATH}.get(role, PRIVATE_PATH) for role in ROLES}
 
 Admin = psycopg.Connection[Any]
 

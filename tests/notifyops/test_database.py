@@ -36,7 +36,9 @@ def test_a_marked_test_gets_the_worker_role() -> None:
         assert cursor.fetchone() == ("notifyops_test_worker",)
 
 
-@pytest.mark.parametrize(("role", "path"), [("worker", "notifyops_private, pg_temp"), ("writer", "public, notifyops, pg_temp")])
+@pytest.mark.parametrize(
+    ("role", "path"), [("worker", "notifyops_private, pg_temp"), ("writer", "public, notifyops, pg_temp")]
+)
 @pytest.mark.django_db(transaction=True)
 def test_each_role_finds_its_own_schema(as_role: Connect, role: str, path: str) -> None:
     assert as_role(role).execute("SHOW search_path").fetchone() == (path,)
