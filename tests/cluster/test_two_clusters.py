@@ -67,7 +67,7 @@ def test_a_host_with_a_wrong_clock_neither_steals_leases_nor_shifts_due_times(fi
     right = field.spawn({"NOTIFYOPS_CONCURRENCY": "10"})
     eventually(lambda: len(field.beats("loop")) == 2, STARTS_WITHIN_S)
     keys = field.in_flight([f"stk-3-{n}" for n in range(20)], seconds=1.5)
-    eventually(lambda: field.settled(20), 20)
+    eventually(lambda: field.settled(20), 40)
     assert never_open_twice(field, keys)
     assert [field.sandbox.ledger(key).http_requests for key in keys] == [1] * 20
     callers = {field.caller(key, 1) for key in keys}

@@ -59,7 +59,7 @@ def everything(info: dict[str, Any]) -> list[int]:
 
 def test_a_first_run_is_ready_reachable_and_leaves_nothing(home: Path) -> None:
     with whole.running(home=home, story=True) as info:
-        assert "  provider messages: 1\n" in info["lines"]
+        assert "provider messages: 1\n" in info["lines"]
         ready = next(line for line in info["lines"] if line.startswith("READY "))
         olga = next(person for person in info["people"] if person["role"] == "operator")
         assert ready == f"READY {info['web_url']}/reviews/ (operator: olga / {olga['password']})\n"
