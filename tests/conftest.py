@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import hypothesis
 import psycopg
 import pytest
 
@@ -18,6 +19,12 @@ from tests import postgres
 
 ADMIN_URL: Final = "NOTIFYOPS_TEST_SERVER"
 _run: Final = contextlib.ExitStack()
+
+# The same examples on every machine, so that a red run says something about the change; `NOTIFYOPS_TEST_SEARCH=1`
+# looks for new ones.
+hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
+hypothesis.settings.register_profile("search", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("search" if os.environ.get("NOTIFYOPS_TEST_SEARCH") else "fixed")
 
 AsRole = Callable[..., psycopg.Connection[Any]]
 DatabaseUrl = Callable[[str], str]

@@ -70,7 +70,12 @@ def test_an_ambiguous_outcome_is_never_repeated_where_the_type_or_the_key_forbid
 ) -> None:
     decision = decided(result, facts, seed)
     may_have_arrived = facts.ambiguous_before or decision.ambiguous
-    waits = result.outcome is Outcome.NOT_SENT and result.result_class in {ResultClass.RATE_LIMITED, ResultClass.QUOTA}
+    # A call that was put off, by the provider or by us, changes nothing: what allowed it still allows it.
+    waits = result.outcome is Outcome.NOT_SENT and result.result_class in {
+        ResultClass.RATE_LIMITED,
+        ResultClass.QUOTA,
+        ResultClass.GIVEN_BACK,
+    }
     if not may_have_arrived or decision.to_state is not State.RETRY or waits:
         return
     assert facts.loss_model is not LossModel.NEVER_TWICE
