@@ -36,7 +36,8 @@ def test_the_state_machine_is_the_codes() -> None:
 
 
 def test_every_guards_word_is_explained() -> None:
-    door = (DOCS.parent / "notifications" / "sql" / "append_v1.sql").read_text("utf-8")
+    folder = DOCS.parent / "notifications" / "sql"
+    door = "".join((folder / f"{name}.sql").read_text("utf-8") for name in ("append_v1", "barred_v1"))
     words = set(re.findall(r"(?:THEN|ELSE) '(\w+)'", door)) - {"sending", "manual", "auto", "not_sent"}
     explained = set(re.findall(r"`(\w+)`", section(page("state-machine.md"), "Guards")))
     assert words - explained - {"accepted", "needs_review"} == set()
