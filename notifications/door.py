@@ -6,11 +6,11 @@ transaction. Entries of one call are of one kind; a refusal concerns its own int
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+import orjson
 from django.db import connections
 from psycopg import AsyncConnection
 
@@ -50,9 +50,9 @@ class Entry(NamedTuple):
     delivery_status: str | None = None
     confirm_s: float | None = None
     until: datetime | None = None
-    body: bytes | None = None
     subject: str | None = None
     template_version: str | None = None
+    body: bytes | None = None
 
 
 class Appended(NamedTuple):
@@ -68,21 +68,19 @@ class Appended(NamedTuple):
     refused: str | None
 
 
+_SAID = Entry._fields[:-1]  # all but the body, which is the last
 _APPEND = "SELECT * FROM notifyops_private.append_v1(%s, %s::jsonb, %s, %s, %b::bytea[])"
-_encode = json.JSONEncoder(separators=(",", ":"), default=lambda value: value.isoformat()).encode
 
 
 def append_call(
     kind: EntryKind, entries: Sequence[Entry], *, worker: str | None = None, actor: str | None = None
 ) -> tuple[str, list[Any]]:
     """Give the SQL and the parameters of one append."""
-    said = [
-        {name: value for name, value in zip(Entry._fields, entry, strict=True) if value is not None and name != "body"}
-        for entry in entries
-    ]
+    # The bytes travel on their own: as text they would be a third longer.
+    said = [{name: value for name, value in zip(_SAID, entry, strict=False) if value is not None} for entry in entries]
     bodies = [entry.body for entry in entries]
     has_bodies = any(body is not None for body in bodies)
-    return _APPEND, [kind.value, _encode(said), worker, actor, bodies if has_bodies else None]
+    return _APPEND, [kind.value, orjson.dumps(said).decode(), worker, actor, bodies if has_bodies else None]
 
 
 def append(

@@ -16,7 +16,7 @@ from psycopg import AsyncConnection
 
 from notifications.delivery.judge import judge
 from notifications.delivery.lease import ROOM_TO_RECORD_S, Lease, boot_clock
-from notifications.delivery.prepare import Frozen, freeze
+from notifications.delivery.prepare import Frozen, freeze, plain_language
 from notifications.delivery.shop import Account, Shop
 from notifications.door import Appended, Entry, Picked, append_async, pick
 from notifications.models.intent import provider_key
@@ -118,19 +118,15 @@ async def _prepared(connection: AsyncConnection[Any], shop: Shop, due: list[Pick
     """Decide on each due intent and freeze its bytes; stop those that must not or cannot be sent."""
     cases: list[_Case] = []
     stopped: dict[EntryKind, list[Entry]] = defaultdict(list)
-    for one in due:
-        case = _Case(one, shop.types.get(one.type), shop.accounts[one.account_id])
-        decision = await judge(one, case.kind, idempotent=case.account.idempotent)
-        if decision.sends:
-            try:
-                _freeze(shop, case)
-            except Unsendable as refusal:
-                decision = decide_unprepared(refusal.code, refusal.result_class, ambiguous=one.ambiguous)
-        if not decision.sends:
-            stopped[decision.kind].append(_stop(one, decision))
-            continue
-        case.duplicate = decision.possible_duplicate
-        cases.append(case)
+    looked_at = [_Case(one, shop.types.get(one.type), shop.accounts[one.account_id]) for one in due]
+    decisions = [await judge(case.picked, case.kind, idempotent=case.account.idempotent) for case in looked_at]
+    with plain_language():
+        for case, decision in zip(looked_at, decisions, strict=True):
+            verdict = _frozen(shop, case, decision)
+            if verdict.sends:
+                cases.append(case)
+            else:
+                stopped[verdict.kind].append(_stop(case.picked, verdict))
     for entry_kind, entries in stopped.items():
         await append_async(connection, entry_kind, entries, worker=worker)
     going = {case.picked.id for case in cases}
@@ -144,6 +140,18 @@ async def _prepared(connection: AsyncConnection[Any], shop: Shop, due: list[Pick
         if one.refused
     }
     return [case for case in cases if case.picked.id not in refused]
+
+
+def _frozen(shop: Shop, case: _Case, decision: ClaimDecision) -> ClaimDecision:
+    """Freeze what is to be sent; give the decision, or the one to stop where no bytes can be made."""
+    if not decision.sends:
+        return decision
+    case.duplicate = decision.possible_duplicate
+    try:
+        _freeze(shop, case)
+    except Unsendable as refusal:
+        return decide_unprepared(refusal.code, refusal.result_class, ambiguous=case.picked.ambiguous)
+    return decision
 
 
 def _freeze(shop: Shop, case: _Case) -> None:

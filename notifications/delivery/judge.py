@@ -7,7 +7,7 @@ import logging
 from dataclasses import replace
 
 from notifications.door import Picked
-from notifications.policy.claim import Block, ClaimDecision, ClaimFacts, decide_claim
+from notifications.policy.claim import PLAIN, Block, ClaimDecision, ClaimFacts, decide_claim
 from notifications.states import LossModel, State
 from notifications.types import NotificationType
 
@@ -28,6 +28,8 @@ async def judge(one: Picked, kind: NotificationType | None, *, idempotent: bool)
 
     Past the window, and before an attempt that a person ordered, the type's own hook is asked as well.
     """
+    if not (one.ambiguous or one.blocked or one.manual) and one.expires_in_s is None:
+        return PLAIN  # nearly every intent: a record of facts to decide on costs more than all that decides
     facts = ClaimFacts(
         state=State(one.state),
         # Of a type that this release does not know, the careful one: it may be the type's own.

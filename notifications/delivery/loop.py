@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,13 +25,11 @@ from notifications.delivery.recorder import MAX_BATCH, Recorder
 from notifications.delivery.send import give_back, send
 from notifications.delivery.shop import Shop
 from notifications.delivery.slots import Slot
+from notifications.delivery.stock import Stock
 from notifications.door import next_due_s
 
 logger = logging.getLogger(__name__)
 
-# Calls shorter than this, by the running mean of this weight, allow leases to wait for a place: no wait is longer.
-QUICK_S = 0.25
-WEIGHT = 0.1
 # How often a loop that one lane fills looks for work of the others; a wake-up makes it look at once.
 ASIDE_S = 0.05
 # How often a loop looks whether a person changed an account, and which circuits are not clean.
@@ -64,12 +61,8 @@ class Loop:
     _link: Link = field(init=False)
     _recorder: Recorder = field(init=False)
     _calls: set[asyncio.Task[None]] = field(default_factory=set)
-    # Leases that wait for a free place, oldest first; calls under way by lane; both together by lane.
-    _waiting: deque[Lease] = field(default_factory=deque)
-    _busy: Counter[int] = field(default_factory=Counter)
-    _held: Counter[int] = field(default_factory=Counter)
+    _stock: Stock = field(init=False)
     _progress: asyncio.Event = field(default_factory=asyncio.Event)
-    _mean_s: float = 2 * QUICK_S  # slow until shown to be quick
     _was_empty: bool = True
     _looked_at: float = 0.0
     _aside_at: float = 0.0
@@ -82,6 +75,7 @@ class Loop:
         Raises SlotLost where the slot's connection ended: calls in flight are finished and recorded first.
         """
         ends_at = time.monotonic() + self.budget_s
+        self._stock = Stock(self.shop.rules)
         self._link = Link(self.dsn, f"notifyops loop {self.beat.slot}")
         link = Link(self.dsn, f"notifyops record {self.beat.slot}")
         self._recorder = Recorder(link, self.shop, self.beat.worker, written=self._progress.set)
@@ -129,8 +123,8 @@ class Loop:
             self._configured = None
 
     async def _claim(self, connection: AsyncConnection[Any]) -> bool:
-        room, full = self._room()
-        if full and not self._looks_aside():
+        room, full = self._stock.room()
+        if (full or self._stock.is_ample) and not self._looks_aside():
             return False
         if room < 1 or not self.shop.rules.sends or not self.shop.accounts or self._recorder.backlog > MAX_BATCH:
             await self.beat.write(connection, claimed=not self.shop.rules.sends)
@@ -142,23 +136,10 @@ class Loop:
             await self._link.replan(now=self._was_empty)
         if not full:  # what other lanes have not got says nothing of the plans
             self._was_empty = not leases
-        for lease in leases:
-            self._held[lease.lane_key] += 1
-        self._waiting.extend(leases)
+        self._stock.take(leases)
         self._start_waiting()
         await self.beat.write(connection, claimed=True)
         return bool(leases)
-
-    def _room(self) -> tuple[int, list[int]]:
-        """Give how many to claim, and the lanes that may have no more.
-
-        A lane may use the loop but for the reserve, and where calls are quick hold as much again in memory.
-        """
-        rules = self.shop.rules
-        most = rules.concurrency * (2 if self._mean_s < QUICK_S else 1)
-        full = [lane for lane, count in self._held.items() if count >= most]
-        fullest = max((count for lane, count in self._held.items() if count < most), default=0)
-        return min(most + rules.reserve - self._held.total(), most - fullest), full
 
     def _looks_aside(self) -> bool:
         """Say whether to look for other lanes' work while one lane holds all that it may: at a wake-up, or by time."""
@@ -168,41 +149,30 @@ class Loop:
         return True
 
     def _start_waiting(self) -> None:
-        """Start calls while there are free places, in order, but past leases whose lane uses all that it may."""
-        rules = self.shop.rules
-        passed: list[Lease] = []
-        while self._waiting and len(self._calls) < rules.concurrency + rules.reserve:
-            lease = self._waiting.popleft()
-            if self._busy[lease.lane_key] >= rules.concurrency:
-                passed.append(lease)
-                continue
-            self._busy[lease.lane_key] += 1
+        for lease in self._stock.to_start(len(self._calls)):
             task = asyncio.create_task(self._call(lease))
             self._calls.add(task)
             task.add_done_callback(self._ended)
-        self._waiting.extendleft(reversed(passed))
 
     async def _call(self, lease: Lease) -> None:
         try:
             sent = await send(lease, self.shop.accounts[lease.account_id])
-            self._mean_s += WEIGHT * (sent.duration_ms / 1000 - self._mean_s)
+            self._stock.took(sent.duration_ms / 1000)
             self._recorder.add(sent)
         finally:
-            for counter in (self._busy, self._held):
-                counter[lease.lane_key] -= 1
-                if not counter[lease.lane_key]:
-                    del counter[lease.lane_key]
+            self._stock.ended(lease)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._calls.discard(task)
         self._start_waiting()
-        self._progress.set()
+        if not self._stock.is_ample:
+            self._progress.set()
 
     async def _wait(self, connection: AsyncConnection[Any], longest_s: float) -> None:
         """Wait for an ended call, a wake-up, the next due time or the poll, whichever is first."""
         timeout_s = longest_s
-        room, full = self._room()
-        if full:
+        room, full = self._stock.room()
+        if full or self._stock.is_ample:
             timeout_s = min(timeout_s, ASIDE_S)
         elif self.shop.accounts and room > 0:
             due_s = await next_due_s(connection, list(self.shop.accounts))
@@ -218,8 +188,8 @@ class Loop:
             woken.cancel()
 
     def _give_back_waiting(self) -> None:
-        while self._waiting:
-            self._recorder.add(give_back(self._waiting.popleft()))
+        for lease in self._stock.rest():
+            self._recorder.add(give_back(lease))
 
     async def _drain(self) -> None:
         """Let the calls in flight end, and record them, for at most `drain_s`.

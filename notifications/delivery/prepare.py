@@ -22,6 +22,8 @@ from notifications.providers.base import Message, Unsendable
 from notifications.states import ResultClass
 from notifications.types import NotificationType, Registry
 
+_PLAIN_LANGUAGE = "en"
+_AS_IT_IS = contextlib.nullcontext()
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
@@ -53,8 +55,16 @@ class _Sources:
     version: str
 
 
+def plain_language() -> contextlib.AbstractContextManager[None]:
+    """Set the language of messages that name none, for a run of `freeze`: finding it out for each costs too much."""
+    return translation.override(_PLAIN_LANGUAGE)
+
+
 def freeze(picked: Picked, kind: NotificationType, account: Account, *, site: str, generation: int) -> Frozen:
-    """Give the exact bytes of this generation. Raises Unsendable, with a code of the closed vocabulary."""
+    """Give the exact bytes of this generation; only inside `plain_language`.
+
+    Raises Unsendable, with a code of the closed vocabulary.
+    """
     if picked.erased or picked.recipient is None:
         raise Unsendable(codes.INVALID_DATA)
     try:
@@ -65,7 +75,7 @@ def freeze(picked: Picked, kind: NotificationType, account: Account, *, site: st
         data = json.loads(picked.data or "{}")
     except ValueError as fault:  # a number of thousands of digits, for example
         raise Unsendable(codes.INVALID_DATA) from fault
-    rendered = render(kind, data, report_id=picked.report_id, locale=picked.locale)
+    rendered = _rendered(kind, data, report_id=picked.report_id, locale=picked.locale)
     message = Message(
         sender=account.sender,
         to=to,
@@ -80,19 +90,38 @@ def freeze(picked: Picked, kind: NotificationType, account: Account, *, site: st
 
 def render(kind: NotificationType, data: Mapping[str, Any], *, report_id: str, locale: str | None = None) -> Rendered:
     """Render the type's templates. Raises Unsendable where the data does not fit or a template fails."""
+    with plain_language():
+        return _rendered(kind, data, report_id=report_id, locale=locale)
+
+
+def _rendered(kind: NotificationType, data: Mapping[str, Any], *, report_id: str, locale: str | None) -> Rendered:
     if kind.problems(data):
         raise Unsendable(codes.INVALID_DATA)
     try:
         sources = _sources(kind.template, _folder(locale))
         values = {**data, "report_id": report_id}
-        with _language(locale or "en"):
-            plain = Context(values, autoescape=False)
-            subject = sources.subject.render(plain)
-            text = sources.text.render(plain)
-            html = sources.html.render(Context(values)) if sources.html else None
+        with translation.override(locale) if locale and locale != _PLAIN_LANGUAGE else _AS_IT_IS:
+            subject, text, html = _parts(sources, values)
     except Exception as error:  # a template may raise anything at all; one message must not stop the loop
         raise Unsendable(codes.INVALID_DATA) from error
-    return Rendered(_CONTROL.sub(" ", subject).strip(), text, html, sources.version)
+    line = subject if subject.isprintable() else _CONTROL.sub(" ", subject)
+    return Rendered(line.strip(), text, html, sources.version)
+
+
+def _parts(sources: _Sources, values: dict[str, Any]) -> tuple[str, str, str | None]:
+    """Render subject, text and HTML with one context: making one costs as much as rendering a part."""
+    context = Context(values, autoescape=False)
+    with context.bind_template(sources.text):
+        subject, text = _part(sources.subject, context), _part(sources.text, context)
+        if sources.html is None:
+            return subject, text, None
+        context.autoescape = True
+        return subject, text, _part(sources.html, context)
+
+
+def _part(template: Template, context: Context) -> str:
+    with context.push():  # what a part sets for itself, the next one does not see
+        return str(template.render(context))
 
 
 def warm(types: Registry) -> None:
@@ -100,11 +129,6 @@ def warm(types: Registry) -> None:
     for kind in types:
         with contextlib.suppress(TemplateDoesNotExist, TemplateSyntaxError):
             _sources(kind.template, "")
-
-
-def _language(wanted: str) -> contextlib.AbstractContextManager[None]:
-    """Switch the language only where it differs: most messages of a loop share one."""
-    return contextlib.nullcontext() if translation.get_language() == wanted else translation.override(wanted)
 
 
 def _folder(locale: str | None) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from dataclasses import replace
+from typing import Any
 
 from notifications.delivery.lease import Lease, Sent
 from notifications.delivery.shop import Account
@@ -66,14 +67,15 @@ def _recordable(result: SendResult) -> SendResult:
     if result.outcome is Outcome.ACCEPTED and (not message_id or message_id != printable(message_id, ID_LENGTH)):
         return replace(_FAULT, phase=Phase.ANSWER_READ)
     status = result.http_status
-    return replace(
-        result,
-        code=printable(result.code, CODE_LENGTH),
-        provider_message_id=message_id if result.outcome is Outcome.ACCEPTED else None,
-        http_status=status if status is not None and 100 <= status <= 999 else None,
-        retry_after_raw=_optional(result.retry_after_raw),
-        trace_id=_optional(result.trace_id),
-    )
+    fit: dict[str, Any] = {
+        "code": printable(result.code, CODE_LENGTH),
+        "provider_message_id": message_id if result.outcome is Outcome.ACCEPTED else None,
+        "http_status": status if status is not None and 100 <= status <= 999 else None,
+        "retry_after_raw": _optional(result.retry_after_raw),
+        "trace_id": _optional(result.trace_id),
+    }
+    # Nearly every result is fit as it is, and a copy of one costs as much as all of these checks.
+    return result if all(getattr(result, name) == value for name, value in fit.items()) else replace(result, **fit)
 
 
 def _optional(text: str | None) -> str | None:
@@ -82,4 +84,5 @@ def _optional(text: str | None) -> str | None:
 
 def printable(text: str, length: int) -> str:
     """Give foreign text as it can be stored: what is no printable character (NUL, half a surrogate) as a mark, cut."""
-    return "".join(mark if mark.isprintable() else "\ufffd" for mark in text[:length])
+    cut = text[:length]
+    return cut if cut.isprintable() else "".join(mark if mark.isprintable() else "\ufffd" for mark in cut)

@@ -67,6 +67,7 @@ class Shop:
     # Accounts whose circuit row is not clean: their next success clears it.
     troubled: set[int] = field(default_factory=set)
     clock: Callable[[], float] | None = None
+    _known_facts: dict[tuple[int, str | None, tuple[int, int, int], bool], AttemptFacts] = field(default_factory=dict)
 
     def delays_s(self, kind: NotificationType | None) -> tuple[float, ...]:
         """Give the type's ladder, or the installation's."""
@@ -93,6 +94,25 @@ class Shop:
         window_left_s: float | None,
     ) -> AttemptFacts:
         """Give what the policy needs to know; `counts` are failures, their limit, and answers `in flight`."""
+        if window_left_s is not None:
+            return self._facts(account, kind, counts=counts, ambiguous=ambiguous, window_left_s=window_left_s)
+        # Alike for nearly all intents of one type, and dear to make.
+        known = (account.id, None if kind is None else kind.name, counts, ambiguous)
+        facts = self._known_facts.get(known)
+        if facts is None:
+            facts = self._facts(account, kind, counts=counts, ambiguous=ambiguous, window_left_s=None)
+            self._known_facts[known] = facts
+        return facts
+
+    def _facts(
+        self,
+        account: Account,
+        kind: NotificationType | None,
+        *,
+        counts: tuple[int, int, int],
+        ambiguous: bool,
+        window_left_s: float | None,
+    ) -> AttemptFacts:
         failures, limit, in_flight = counts
         return AttemptFacts(
             # Of a type that this release does not know, the careful one: it may be the type's own.

@@ -59,6 +59,10 @@ class ClaimDecision:
         return self.kind is EntryKind.CLAIMED
 
 
+# What `decide_claim` gives where nothing at all speaks against sending.
+PLAIN = ClaimDecision(EntryKind.CLAIMED, State.SENDING)
+
+
 def decide_claim(facts: ClaimFacts) -> ClaimDecision:
     """Decide on a due intent. The recipient's wish comes before the business's, and both before our own limits."""
     if facts.blocked_by is not None:

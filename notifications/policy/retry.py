@@ -71,6 +71,9 @@ class Decision:
     possible_duplicate: bool = False
 
 
+_ACCEPTED = Decision(State.ACCEPTED, Known.ACCEPTED)
+
+
 def decide(result: SendResult, facts: AttemptFacts, rng: Random) -> Decision:
     """Decide what follows from one recorded result; never raises, whatever the numbers.
 
@@ -78,7 +81,7 @@ def decide(result: SendResult, facts: AttemptFacts, rng: Random) -> Decision:
     """
     match result.outcome:
         case Outcome.ACCEPTED:
-            return Decision(State.ACCEPTED, Known.ACCEPTED)
+            return _ACCEPTED
         case Outcome.CONFLICT:
             return Decision(State.NEEDS_REVIEW, Known.CONFLICT, result.code, NextAction.QUERY_PROVIDER)
         case Outcome.UNKNOWN:

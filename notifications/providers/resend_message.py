@@ -8,9 +8,11 @@ Source: Resend's OpenAPI file (2026-08-21), SendEmailRequest; resend.com/docs/da
 
 from __future__ import annotations
 
-import json
+import functools
 import re
 from collections.abc import Mapping
+
+import orjson
 
 from notifications.providers.base import Message, Unsendable
 from notifications.states import ResultClass
@@ -25,7 +27,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ADDRESS = re.compile(r"[!-~]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
 _NOT_BARE = re.compile(r'[,;:<>()"\\]|@.*@')
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
-_TAG = re.compile(r"[A-Za-z0-9_-]{1,256}")
+_TAGS = re.compile(r"(?:[A-Za-z0-9_-]{1,256}\n)*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 # These would change who receives the message, or what it is: they are the message's own fields.
@@ -58,12 +60,13 @@ def request_bytes(message: Message) -> bytes:
         fields["headers"] = _headers(message.headers)
     if message.tags:
         fields["tags"] = _tags(message.tags)
-    body = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+    body = orjson.dumps(fields)
     if len(body) > MAX_BYTES:
         raise Unsendable("too_large")
     return body
 
 
+@functools.lru_cache(maxsize=256)  # an account's sender is the same in each of its messages
 def _mailbox(text: str, code: str) -> str:
     """Give `a@b.c` or `Name <a@b.c>` unchanged, if it is one address and one line."""
     bare = text.rpartition("<")[2].removesuffix(">") if text.endswith(">") else text
@@ -80,7 +83,8 @@ def _subject(text: str) -> str:
 
 def _visible(text: str) -> str:
     """Give text that every store can hold: NUL as its picture, a lone surrogate as the replacement character."""
-    return _SURROGATE.sub("\ufffd", text.replace("\x00", "\u2400"))
+    plain = text.replace("\x00", "\u2400")
+    return plain if plain.isascii() else _SURROGATE.sub("\ufffd", plain)
 
 
 def _headers(headers: Mapping[str, str]) -> dict[str, str]:
@@ -94,6 +98,10 @@ def _headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _tags(tags: Mapping[str, str]) -> list[dict[str, str]]:
-    if len(tags) > MAX_TAGS or not all(_TAG.fullmatch(name) and _TAG.fullmatch(value) for name, value in tags.items()):
+    listed = sorted(tags.items())
+    words = [word for tag in listed for word in tag]
+    # All in one match; a line break inside a word would make it two, so the words are counted.
+    lines = "".join(f"{word}\n" for word in words)
+    if len(tags) > MAX_TAGS or lines.count("\n") != len(words) or not _TAGS.fullmatch(lines):
         raise Unsendable("invalid_tag")
-    return [{"name": name, "value": value} for name, value in sorted(tags.items())]
+    return [{"name": name, "value": value} for name, value in listed]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from notifications.policy import codes
-from notifications.policy.claim import Block, ClaimFacts, decide_claim, decide_unprepared
+from notifications.policy.claim import PLAIN, Block, ClaimFacts, decide_claim, decide_unprepared
 from notifications.states import MOVES, EntryKind, Known, LossModel, NextAction, ResultClass, State, Who
 
 FIRST = ClaimFacts(state=State.PENDING, loss_model=LossModel.AT_LEAST_ONCE, idempotent=True)
@@ -22,6 +22,13 @@ def test_what_nothing_forbids_is_sent() -> None:
         decision = decide_claim(facts)
         assert decision.sends
         assert (decision.to_state, decision.possible_duplicate) == (State.SENDING, False)
+
+
+@pytest.mark.parametrize("state", [State.PENDING, State.RETRY])
+@pytest.mark.parametrize("loss_model", LossModel)
+@pytest.mark.parametrize("idempotent", [True, False])
+def test_the_short_way_of_plain_intents_ends_where_the_long_one_does(state, loss_model, idempotent) -> None:
+    assert decide_claim(ClaimFacts(state=state, loss_model=loss_model, idempotent=idempotent)) == PLAIN
 
 
 @pytest.mark.parametrize("block", [Block.UNSUBSCRIBED, Block.OPTED_OUT])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from notifications.policy.recipients import InvalidAddress, mask, normalise_address
+from notifications.policy.recipients import _PLAIN, InvalidAddress, _examined, mask, normalise_address
 
 
 @pytest.mark.parametrize(
@@ -91,6 +91,12 @@ def test_what_comes_through_is_stable_and_safe(text: str) -> None:
     assert address.count("@") == 1
     assert len(address) <= 254
     assert not set(address) & set(' ,;:<>()"\\')
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.from_regex(_PLAIN, fullmatch=True))
+def test_what_the_short_way_takes_the_long_one_gives_back_unchanged(address: str) -> None:
+    assert _examined(address) == address == normalise_address(address)
 
 
 @pytest.mark.parametrize(

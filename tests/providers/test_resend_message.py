@@ -104,7 +104,16 @@ def test_a_header_that_could_change_the_message_is_refused(headers: dict[str, st
 
 
 @pytest.mark.parametrize(
-    "tags", [{"intent": "report-ready/demo-001"}, {"": "1"}, {"a": ""}, {"a": "b" * 257}, {"a\n": "b"}, {"a": "b\n"}]
+    "tags",
+    [
+        {"intent": "report-ready/demo-001"},
+        {"": "1"},
+        {"a": ""},
+        {"a": "b" * 257},
+        {"a\n": "b"},
+        {"a": "b\n"},
+        {"a": "b\nc"},
+    ],
 )
 def test_a_tag_outside_the_providers_alphabet_is_refused(tags: dict[str, str]) -> None:
     assert refused(tags=tags).code == "invalid_tag"
