@@ -31,8 +31,8 @@ class Stock:
 
     @property
     def is_ample(self) -> bool:
-        """Whether enough leases wait to keep all places busy for a while: larger claims cost less for each."""
-        return len(self._waiting) > self._rules.concurrency
+        """Whether more than half of what may wait is there: larger claims cost less for each."""
+        return 2 * len(self._waiting) > self._ahead()
 
     def room(self) -> tuple[int, list[int]]:
         """Give how many to claim, and the lanes that may have no more.

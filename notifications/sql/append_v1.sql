@@ -120,7 +120,9 @@ BEGIN
         FROM hashed j WHERE j.refused IS NULL
     ), frozen AS (
         INSERT INTO notifications_prepared (intent_id, generation, account_id, body, sha256, subject, template_version)
-        SELECT j.id, j.new_generation, j.account_id, j.body, sha256(j.body), j.subject, coalesce(j.template_version, '')
+        -- The hash was compared with the bytes' own above: one reckoning of it is enough.
+        SELECT j.id, j.new_generation, j.account_id, j.body, decode(j.detail ->> 'sha256', 'hex'), j.subject,
+            coalesce(j.template_version, '')
         FROM hashed j WHERE kind_ = 'claimed' AND j.body IS NOT NULL AND j.refused IS NULL
     ), moved AS (
         UPDATE notifications_intent i SET
