@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 from collections.abc import Awaitable, Callable
@@ -30,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 PEERS_EVERY_S = 3.0
 JUST_FETCHED = timedelta(seconds=10)
+GC_THRESHOLDS = (20_000, 20, 20)
 
 
 def deliver(number: int) -> str:
@@ -40,6 +42,7 @@ def deliver(number: int) -> str:
 def long_task(run: Callable[[Callable[[], bool]], Awaitable[str]]) -> str:
     """Run one long task on an event loop of its own; the process must be nobody's orphan."""
     parent = os.getppid()
+    _spare_the_collector()
     # A connection that was opened before the fork, or kept from the task before, must not be shared with the loop.
     connections.close_all()
     try:
@@ -47,6 +50,17 @@ def long_task(run: Callable[[Callable[[], bool]], Awaitable[str]]) -> str:
     except (psycopg.OperationalError, slots.SlotLost) as error:
         logger.warning("loop ended: %s", type(error).__name__, extra={"action": "loop_ended"})
         return type(error).__name__
+
+
+def _spare_the_collector() -> None:
+    """Let the garbage collector pass over what was imported, and look at what is new less often.
+
+    A batch of messages makes thousands of short-lived objects; each look went through all of Django's, which took
+    15 % of a delivery's CPU.
+    """
+    if not gc.get_freeze_count():
+        gc.freeze()
+        gc.set_threshold(*GC_THRESHOLDS)
 
 
 def _run(work: Awaitable[str]) -> str:
