@@ -52,6 +52,7 @@ class Entry(NamedTuple):
     until: datetime | None = None
     subject: str | None = None
     template_version: str | None = None
+    site_mode: str | None = None
     body: bytes | None = None
 
 
@@ -118,7 +119,7 @@ class Picked(NamedTuple):
     `state` is `sending` where another worker's lease ran out. `window_left_s` is None while no attempt is ambiguous.
     `recipient` and `data` are given only where the generation has no `body` yet or a person ordered the
     attempt; `erased` says that they are gone. `data` is JSON, parsed where a fault of it concerns one message only.
-    `probe`: the one attempt that tells whether an open circuit may close.
+    `probe`: the one attempt that tells whether an open circuit may close. `body_mode`: the site mode of the `body`.
     """
 
     id: int
@@ -151,6 +152,7 @@ class Picked(NamedTuple):
     body: bytes | None
     body_sha256: bytes | None
     probe: bool
+    body_mode: str | None = None
 
 
 _PICK = f"SELECT {', '.join(Picked._fields)} FROM notifyops_private.pick_v1(%s::integer, %s::bigint[], %s::bigint[])"

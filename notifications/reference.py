@@ -13,6 +13,7 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.db import connections, router
 
+from notifications.delivery import site
 from notifications.models import NotificationTypeRow, ProviderAccount, SiteSecret
 from notifications.types import NotificationType, registry
 
@@ -38,6 +39,7 @@ def refill(sender: AppConfig, using: str, **_kwargs: Any) -> None:
         },
     )
     _ensure_secrets(using)
+    site.adopt(settings.NOTIFYOPS_SITE, actor="installation", reason="installed", using=using, only_first=True)
 
 
 def sync_types(using: str) -> None:

@@ -33,6 +33,8 @@ def rules() -> Rules:
         config_failures=settings.NOTIFYOPS_BREAKER_FAILURES,
         cooldown_s=settings.NOTIFYOPS_BREAKER_COOLDOWN_S,
         sends=settings.NOTIFYOPS_SITE_MODE != "off",
+        site_mode=settings.NOTIFYOPS_SITE_MODE,
+        redirect_to=settings.NOTIFYOPS_REDIRECT_TO,
     )
 
 
@@ -60,7 +62,9 @@ def provider(row: ProviderAccount, numbers: Rules) -> Provider:
     if row.kind != "resend":
         raise Unusable(f"Account {row.name}: this release has no adapter of kind {row.kind!r}; use resend.")
     secret = _secret(row)
-    base_url = row.base_url or settings.NOTIFYOPS_RESEND_BASE_URL
+    # Out of the modes that may reach real people an account's own address does not count: it may be a copy's.
+    own_url = row.base_url if settings.NOTIFYOPS_SITE_MODE in ("live", "redirect") else ""
+    base_url = own_url or settings.NOTIFYOPS_RESEND_BASE_URL
     if not base_url:
         raise Unusable(f"Account {row.name}: no base URL; set NOTIFYOPS_RESEND_BASE_URL or the account's own.")
     try:

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 RESEND: Final = "https://api.resend.com"
 # Roles are named after the site, and a role's name may have 63 bytes.
 SITE: Final = r"[a-z0-9_]{1,20}"
+MAILBOX: Final = r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+"
 SITE_SAYS: Final = "1 to 20 of the characters a-z, 0-9 and _"
 
 
@@ -192,6 +193,17 @@ def resend_base_url(env: Environment, *, site_mode: str, sandbox_url: str, sandb
             f"leave it unset to use the sandbox, or set NOTIFYOPS_SITE_MODE to redirect or live."
         )
     return given or sandbox_url or (f"http://127.0.0.1:{sandbox_port}" if sandbox_port else "")
+
+
+def redirect_to(env: Environment, *, site_mode: str) -> str:
+    """Give who gets everything in mode `redirect`; empty in any other."""
+    given = env.text("NOTIFYOPS_REDIRECT_TO", pattern=MAILBOX, allowed="one bare address such as team@example.com")
+    if site_mode == "redirect" and not given:
+        raise BadValue(
+            "NOTIFYOPS_SITE_MODE is redirect: set NOTIFYOPS_REDIRECT_TO to the address that gets all mail, "
+            "for example team@example.com."
+        )
+    return given if site_mode == "redirect" else ""
 
 
 def database_urls(env: Environment, *, known: Mapping[str, str]) -> dict[str, str]:

@@ -19,6 +19,7 @@ NOTIFYOPS_INSTALLATION = installation.read(NOTIFYOPS_HOME)
 _env = env.Environment(installation.settings_of(NOTIFYOPS_INSTALLATION, os.environ))
 NOTIFYOPS_SITE = _env.text("NOTIFYOPS_SITE", "local", pattern=env.SITE, allowed=env.SITE_SAYS)
 NOTIFYOPS_SITE_MODE = _env.choice("NOTIFYOPS_SITE_MODE", "sandbox", ("off", "sandbox", "redirect", "live"))
+NOTIFYOPS_REDIRECT_TO = env.redirect_to(_env, site_mode=NOTIFYOPS_SITE_MODE)
 NOTIFYOPS_PORT = _env.whole("NOTIFYOPS_PORT", 8000, low=1, high=65535)
 # The part that this process plays in the database: worker, web or owner.
 NOTIFYOPS_ROLE = _env.choice("NOTIFYOPS_ROLE", "web", ("worker", "web", "owner"))

@@ -25,7 +25,8 @@ SELECT now.t, beats.alive, beats.last, (
     SELECT coalesce(json_agg(json_build_array(a.name, coalesce(c.code, c.reason, ''),
         CASE WHEN isfinite(c.open_until) THEN extract(epoch FROM c.open_until)::float8 END) ORDER BY a.name), '[]')
     FROM notifyops_private.notifications_circuit c
-    JOIN notifyops_private.notifications_provideraccount a ON a.id = c.account_id WHERE c.open_until > now.t)
+    JOIN notifyops_private.notifications_provideraccount a ON a.id = c.account_id WHERE c.open_until > now.t),
+    notifyops_private.site_trouble_v1(%s)
 FROM now, beats
 """
 
@@ -41,7 +42,10 @@ class OpenCircuit:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The header's facts. `now` is the database's clock, by which all ages on the page are told."""
+    """The header's facts. `now` is the database's clock, by which all ages on the page are told.
+
+    `trouble` says why nothing is sent from this database: a word of `site_trouble_v1`, or None.
+    """
 
     now: datetime
     workers_alive: int
@@ -49,13 +53,14 @@ class Standing:
     circuits: tuple[OpenCircuit, ...]
     site: str
     mode: str
+    trouble: str | None = None
 
 
 def read_standing() -> Standing:
     """Read the header's facts, and bound the statements of the caller's open transaction."""
     with connection.cursor() as cursor:
-        cursor.execute(_SQL, [f"{PAGE_TIMEOUT_MS}ms", BEAT_S])
-        now, alive, last, circuits = cursor.fetchone()
+        cursor.execute(_SQL, [f"{PAGE_TIMEOUT_MS}ms", BEAT_S, settings.NOTIFYOPS_SITE])
+        now, alive, last, circuits, trouble = cursor.fetchone()
     return Standing(
         now=now,
         workers_alive=alive,
@@ -63,6 +68,7 @@ def read_standing() -> Standing:
         circuits=tuple(OpenCircuit(name, code, _time(until, now)) for name, code, until in circuits),
         site=settings.NOTIFYOPS_SITE,
         mode=settings.NOTIFYOPS_SITE_MODE,
+        trouble=trouble,
     )
 
 

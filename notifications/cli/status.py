@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from django.conf import settings
 from django.core.management.base import CommandParser
 
 from notifications.cli.terminal import Terminal, age, listed, rows
+from notifications.delivery import site
 from notifications.states import State
 
 DUE: Final = """
@@ -78,6 +80,11 @@ def figures() -> dict[str, Any]:
     due, waiting, review = rows(DUE)[0], rows(WAITING)[0], rows(REVIEW)[0]
     tasks = rows("SELECT count(*) AS count FROM notifyops_private.django_q_ormq")[0]["count"]
     return {
+        "site": {
+            "name": settings.NOTIFYOPS_SITE,
+            "mode": settings.NOTIFYOPS_SITE_MODE,
+            "trouble": site.trouble(settings.NOTIFYOPS_SITE),
+        },
         "states": {state.value: by_state.get(state.value, 0) for state in State},
         "due": due["count"],
         "oldest_due_s": due["oldest_s"],
@@ -91,6 +98,10 @@ def figures() -> dict[str, Any]:
 
 
 def _print(found: dict[str, Any], terminal: Terminal) -> None:
+    place = found["site"]
+    terminal.line(f"site         {place['name']}, mode {place['mode']}")
+    if place["trouble"]:
+        terminal.line(f"             nothing is sent: {site.TROUBLES[place['trouble']]}")
     terminal.line(f"states       {listed(found['states'])}")
     terminal.line(f"due          {found['due']}, the oldest for {age(found['oldest_due_s'])}")
     terminal.line(f"waiting      {found['waiting']}, the oldest since {age(found['oldest_waiting_s'])}")

@@ -17,7 +17,7 @@ from psycopg import AsyncConnection
 from notifications.delivery.judge import judge
 from notifications.delivery.lease import ROOM_TO_RECORD_S, Lease, boot_clock
 from notifications.delivery.prepare import Frozen, freeze, plain_language
-from notifications.delivery.shop import Account, Shop
+from notifications.delivery.shop import Account, Rules, Shop
 from notifications.door import Appended, Entry, Picked, append_async, pick
 from notifications.models.intent import provider_key
 from notifications.policy import codes
@@ -159,12 +159,14 @@ def _freeze(shop: Shop, case: _Case) -> None:
     one = case.picked
     case.anew = one.manual and one.body is not None and not one.ambiguous and one.known in _ANEW
     if one.body is not None and not case.anew:
+        if one.body_mode != shop.rules.site_mode:
+            raise Unsendable(codes.SITE_MODE_CHANGED)
         return
     if case.kind is None:
         raise Unsendable(codes.INVALID_DATA)
     generation = one.generation + 1 if case.anew else one.generation
     try:
-        case.frozen = freeze(one, case.kind, case.account, site=shop.rules.site, generation=generation)
+        case.frozen = freeze(one, case.kind, case.account, rules=shop.rules, generation=generation)
     except (Unsendable, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # an adapter's bug, of any class, concerns one message and not the loop
@@ -190,9 +192,8 @@ async def _claimed(
     connection: AsyncConnection[Any], shop: Shop, cases: list[_Case], *, worker: str, began: float
 ) -> list[Lease]:
     """Write the `claimed` entries and give the leases of those that the door let through."""
-    lease_s = shop.rules.lease_s
     answers = await append_async(
-        connection, EntryKind.CLAIMED, [_claim_entry(case, lease_s) for case in cases], worker=worker
+        connection, EntryKind.CLAIMED, [_claim_entry(case, shop.rules) for case in cases], worker=worker
     )
     through = {one.intent_id for one in answers if one.refused is None}
     for one in answers:
@@ -201,7 +202,7 @@ async def _claimed(
     return [_lease(shop, case, began=began) for case in cases if case.picked.id in through]
 
 
-def _claim_entry(case: _Case, lease_s: float) -> Entry:
+def _claim_entry(case: _Case, rules: Rules) -> Entry:
     one, frozen = case.picked, case.frozen
     digest = frozen.sha256 if frozen else one.body_sha256
     detail: dict[str, Any] = {"sha256": digest.hex() if digest else None}
@@ -210,11 +211,12 @@ def _claim_entry(case: _Case, lease_s: float) -> Entry:
     return Entry(
         id=one.id,
         to_state=State.SENDING,
-        delay_s=lease_s,
+        delay_s=rules.lease_s,
         detail=detail,
         body=frozen.body if frozen else None,
         subject=frozen.subject if frozen else None,
         template_version=frozen.template_version if frozen else None,
+        site_mode=rules.site_mode if frozen else None,
     )
 
 

@@ -24,6 +24,7 @@ from notifications.delivery.link import Link, is_away
 from notifications.delivery.recorder import MAX_BATCH, Recorder
 from notifications.delivery.send import give_back, send
 from notifications.delivery.shop import Shop
+from notifications.delivery.site import TROUBLES
 from notifications.delivery.slots import Slot
 from notifications.delivery.stock import Stock
 from notifications.door import next_due_s
@@ -37,7 +38,7 @@ LOOK_S = 5.0
 CONFIGURATION = (
     "SELECT count(*), sum(a.revision), count(*) FILTER (WHERE a.enabled), "
     "coalesce((SELECT array_agg(c.account_id) FROM notifyops_private.notifications_circuit c "
-    "WHERE c.config_failures > 0 OR c.open_until IS NOT NULL), '{}') "
+    "WHERE c.config_failures > 0 OR c.open_until IS NOT NULL), '{}'), notifyops_private.site_trouble_v1(%s) "
     "FROM notifyops_private.notifications_provideraccount a"
 )
 
@@ -65,6 +66,8 @@ class Loop:
     _progress: asyncio.Event = field(default_factory=asyncio.Event)
     _was_empty: bool = True
     _looked_at: float = 0.0
+    _looked_through: AsyncConnection[Any] | None = None
+    _trouble: str | None = None
     _aside_at: float = 0.0
     # What the accounts looked like when this loop began; None once a person changed them: a successor starts afresh.
     _configured: tuple[Any, ...] | None = ()
@@ -109,25 +112,34 @@ class Loop:
         return True
 
     async def _look_at_configuration(self, connection: AsyncConnection[Any]) -> None:
-        if time.monotonic() - self._looked_at < LOOK_S:
+        # A database that was restored or replaced shows itself on a new connection: look before the first claim.
+        if connection is self._looked_through and time.monotonic() - self._looked_at < LOOK_S:
             return
-        self._looked_at = time.monotonic()
-        cursor = await connection.execute(CONFIGURATION)
+        self._looked_at, self._looked_through = time.monotonic(), connection
+        cursor = await connection.execute(CONFIGURATION, (self.shop.rules.site,))
         row = await cursor.fetchone()
         assert row is not None
-        *stamp, troubled = row
+        *stamp, troubled, trouble = row
+        self._hold_back(trouble)
         self.shop.troubled.update(troubled)
         if self._configured == ():
             self._configured = tuple(stamp)
         elif self._configured != tuple(stamp):
             self._configured = None
 
+    def _hold_back(self, trouble: str | None) -> None:
+        """Send nothing from a database that is not this site's own, or not as it left it, until a person says so."""
+        if trouble is not None and trouble != self._trouble:
+            logger.critical("%s", TROUBLES[trouble], extra={"action": "site_trouble", "trouble": trouble})
+        self._trouble = trouble
+
     async def _claim(self, connection: AsyncConnection[Any]) -> bool:
         room, full = self._stock.room()
         if (full or self._stock.is_ample) and not self._looks_aside():
             return False
-        if room < 1 or not self.shop.rules.sends or not self.shop.accounts or self._recorder.backlog > MAX_BATCH:
-            await self.beat.write(connection, claimed=not self.shop.rules.sends)
+        sends = self.shop.rules.sends and self._trouble is None
+        if room < 1 or not sends or not self.shop.accounts or self._recorder.backlog > MAX_BATCH:
+            await self.beat.write(connection, claimed=not sends)
             return False
         self._progress.clear()
         self.slot.woken.clear()

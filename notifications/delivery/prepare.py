@@ -14,10 +14,10 @@ from typing import Any
 from django.template import Context, Template, TemplateDoesNotExist, TemplateSyntaxError, engines
 from django.utils import translation
 
-from notifications.delivery.shop import Account
+from notifications.delivery.shop import Account, Rules
 from notifications.door import Picked
 from notifications.policy import codes
-from notifications.policy.recipients import InvalidAddress, normalise_address
+from notifications.policy.recipients import InvalidAddress, mask, normalise_address
 from notifications.providers.base import Message, Unsendable
 from notifications.states import ResultClass
 from notifications.types import NotificationType, Registry
@@ -60,7 +60,7 @@ def plain_language() -> contextlib.AbstractContextManager[None]:
     return translation.override(_PLAIN_LANGUAGE)
 
 
-def freeze(picked: Picked, kind: NotificationType, account: Account, *, site: str, generation: int) -> Frozen:
+def freeze(picked: Picked, kind: NotificationType, account: Account, *, rules: Rules, generation: int) -> Frozen:
     """Give the exact bytes of this generation; only inside `plain_language`.
 
     Raises Unsendable, with a code of the closed vocabulary.
@@ -78,14 +78,15 @@ def freeze(picked: Picked, kind: NotificationType, account: Account, *, site: st
     rendered = _rendered(kind, data, report_id=picked.report_id, locale=picked.locale)
     message = Message(
         sender=account.sender,
-        to=to,
-        subject=rendered.subject,
+        to=rules.redirect_to or to,
+        # Where all goes to one address, it says whom it would have reached, as people may see an address.
+        subject=f"[{mask(to)}] {rendered.subject}" if rules.redirect_to else rendered.subject,
         text=rendered.text,
         html=rendered.html,
-        tags={"site": site, "intent": str(picked.id), "generation": str(generation), **kind.tags},
+        tags={"site": rules.site, "intent": str(picked.id), "generation": str(generation), **kind.tags},
     )
     body = account.provider.prepare(message)
-    return Frozen(body, hashlib.sha256(body).digest(), rendered.subject, rendered.template_version)
+    return Frozen(body, hashlib.sha256(body).digest(), message.subject, rendered.template_version)
 
 
 def render(kind: NotificationType, data: Mapping[str, Any], *, report_id: str, locale: str | None = None) -> Rendered:

@@ -33,6 +33,9 @@ class Rules:
     config_failures: int = 3
     cooldown_s: float = 30.0
     sends: bool = True
+    site_mode: str = "sandbox"
+    # Who gets everything in mode `redirect`.
+    redirect_to: str = ""
 
     @property
     def reserve(self) -> int:

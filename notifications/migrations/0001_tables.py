@@ -260,6 +260,7 @@ class Migration(migrations.Migration):
                 ("sha256", models.BinaryField()),
                 ("template_version", models.CharField(max_length=64)),
                 ("subject", models.TextField(null=True)),
+                ("site_mode", models.CharField(max_length=8)),
                 ("prepared_at", models.DateTimeField(db_default=django.contrib.postgres.functions.TransactionNow())),
             ],
             options={

@@ -38,6 +38,8 @@ class Prepared(models.Model):
     sha256 = models.BinaryField()
     template_version = models.CharField(max_length=64)
     subject = models.TextField(null=True)
+    # The site's mode when it was prepared: bytes for the sandbox are never sent to real people, nor the other way.
+    site_mode = models.CharField(max_length=8)
     prepared_at = models.DateTimeField(db_default=TransactionNow())
 
     class Meta:

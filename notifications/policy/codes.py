@@ -18,6 +18,7 @@ INVALID_REPLY_TO: Final = "invalid_reply_to"
 INVALID_SUBJECT: Final = "invalid_subject"
 INVALID_HEADER: Final = "invalid_header"
 INVALID_TAG: Final = "invalid_tag"
+SITE_MODE_CHANGED: Final = "site_mode_changed"
 INVALID_KEY: Final = "invalid_key"
 EMPTY_BODY: Final = "empty_body"
 TOO_LARGE: Final = "too_large"
@@ -45,6 +46,7 @@ REVIEW_CODES: Final[dict[str, str]] = {
     INVALID_SUBJECT: "The subject is empty, longer than 998 characters, or holds a line break or control character.",
     INVALID_HEADER: "An extra header has a name or a value that a header cannot carry, or one that is ours to set.",
     INVALID_TAG: "A tag's name or value is not made of letters, digits, dash and underscore, or is too long.",
+    SITE_MODE_CHANGED: "The message was prepared in another site mode, for other recipients than it would reach now.",
     INVALID_KEY: "The notification's key is not one that the provider takes as an idempotency key.",
     EMPTY_BODY: "The message has neither text nor HTML.",
     TOO_LARGE: "The prepared message is larger than the provider takes.",

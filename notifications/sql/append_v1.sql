@@ -6,7 +6,7 @@
 --   provider_message_id, reason_code, detail · code (becomes error_code) · known, next_action, delivery_status ·
 --   delay_s (due time or lease end, seconds from the database's now) · window_s (how long the key protects, margin
 --   taken off) · failure (counts against failure_limit) · in_flight · ambiguous (the provider may have accepted this
---   attempt) · confirm_s · until (snoozed) · subject, template_version (with a body).
+--   attempt) · confirm_s · until (snoozed) · subject, template_version, site_mode (with a body).
 -- `bodies` are the bytes to freeze, in the order of `entries`, where the generation has none yet.
 -- No intent may be named twice in one call.
 --
@@ -97,11 +97,11 @@ BEGIN
                 phase text, http_status integer, duration_ms integer, provider_message_id text, detail jsonb,
                 reason_code text, known text, next_action text, delay_s double precision, window_s double precision,
                 failure boolean, in_flight boolean, ambiguous boolean, delivery_status text,
-                confirm_s double precision, until timestamptz, subject text, template_version text),
+                confirm_s double precision, until timestamptz, subject text, template_version text, site_mode text),
             unnest(bodies)
         ) AS u(id, to_state, fence, seq, attempt, outcome, code, phase, http_status, duration_ms, pid, detail,
                reason_code, known, next_action, delay_s, window_s, failure, in_flight, ambiguous, delivery_status,
-               confirm_s, until, subject, template_version, body)
+               confirm_s, until, subject, template_version, site_mode, body)
         LEFT JOIN LATERAL (SELECT i.* FROM notifications_intent i WHERE i.id = u.id LIMIT 1) l ON true
     ), hashed AS MATERIALIZED (
         SELECT j.*, notifyops_private.entry_hash_v1(
@@ -119,10 +119,11 @@ BEGIN
             actor_, j.reason_code, j.detail, j.head, j.entry_hash
         FROM hashed j WHERE j.refused IS NULL
     ), frozen AS (
-        INSERT INTO notifications_prepared (intent_id, generation, account_id, body, sha256, subject, template_version)
+        INSERT INTO notifications_prepared (intent_id, generation, account_id, body, sha256, subject, template_version,
+            site_mode)
         -- The hash was compared with the bytes' own above: one reckoning of it is enough.
         SELECT j.id, j.new_generation, j.account_id, j.body, decode(j.detail ->> 'sha256', 'hex'), j.subject,
-            coalesce(j.template_version, '')
+            coalesce(j.template_version, ''), coalesce(j.site_mode, '')
         FROM hashed j WHERE kind_ = 'claimed' AND j.body IS NOT NULL AND j.refused IS NULL
     ), moved AS (
         UPDATE notifications_intent i SET

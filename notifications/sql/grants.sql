@@ -18,7 +18,7 @@ DECLARE
         'auth_permission'];
     worker_writes CONSTANT text[] := ARRAY['notifications_circuit', 'notifications_workerbeat',
         'notifications_deliveryblock'];
-    only_grows CONSTANT text[] := ARRAY['notifications_configrevision', 'reviews_review', 'reviews_note'];
+    only_grows CONSTANT text[] := ARRAY['notifications_configrevision', 'notifications_siteadoption', 'reviews_review', 'reviews_note'];
     web_never CONSTANT text[] := ARRAY['django_q_ormq', 'django_q_task', 'django_q_schedule', 'notifications_workerbeat'];
     settled boolean;
 BEGIN
@@ -42,7 +42,7 @@ END $$;
 DO $$
 DECLARE
     f record;
-    everyone CONSTANT text[] := ARRAY['clock_v1'];
+    everyone CONSTANT text[] := ARRAY['clock_v1', 'site_here_v1', 'site_trouble_v1'];
     working CONSTANT text[] := ARRAY['append_v1', 'pick_v1', 'next_due_v1', 'ensure_partitions_v1', 'verify_v1', 'doctor_v1'];
     writing CONSTANT text[] := ARRAY['api_version', 'enqueue', 'enqueue_many', 'cancel'];
     reading CONSTANT text[] := ARRAY['api_version', 'status', 'explain'];

@@ -12,7 +12,7 @@ RETURNS TABLE (
     account_id bigint, lane integer, state text, seq integer, generation integer, fence integer, attempt_count integer,
     failure_count integer, failure_limit integer, in_flight_count integer, known text, manual boolean,
     ambiguous boolean, window_left_s double precision, expires_in_s double precision, blocked text, erased boolean,
-    recipient text, data text, locale text, body bytea, body_sha256 bytea, probe boolean
+    recipient text, data text, locale text, body bytea, body_sha256 bytea, probe boolean, body_mode text
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
 #variable_conflict use_column
@@ -108,12 +108,12 @@ BEGIN
         c.erased_at IS NOT NULL OR c.intent_id IS NULL,
         -- The wish is read again only where bytes must be made: the first time, or anew after a correction.
         CASE WHEN p.body IS NULL OR d.manual THEN c.recipient END, CASE WHEN p.body IS NULL OR d.manual THEN c.data::text END,
-        c.locale::text, p.body, p.sha256, d.account_id = ANY (probing)
+        c.locale::text, p.body, p.sha256, d.account_id = ANY (probing), p.site_mode::text
     -- LEFT JOINs: a row without content must be picked and settled, or it would stand at the head for ever.
     FROM due d
     LEFT JOIN LATERAL (SELECT w.* FROM notifications_content w WHERE w.intent_id = d.id LIMIT 1) c ON true
     -- LIMIT keeps it a look-up by primary key: vacuumed while empty, the table was read whole at every claim.
-    LEFT JOIN LATERAL (SELECT w.body, w.sha256 FROM notifications_prepared w
+    LEFT JOIN LATERAL (SELECT w.body, w.sha256, w.site_mode FROM notifications_prepared w
                        WHERE w.intent_id = d.id AND w.generation = d.generation LIMIT 1) p ON true;
 END $$;
 

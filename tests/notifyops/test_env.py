@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from notifyops.env import BadValue, Environment, agree, database_urls, home, hosts, origins, resend_base_url
+from notifyops.env import (
+    BadValue,
+    Environment,
+    agree,
+    database_urls,
+    home,
+    hosts,
+    origins,
+    redirect_to,
+    resend_base_url,
+)
 
 
 def given(**values: str) -> Environment:
@@ -158,3 +168,14 @@ def test_the_public_address_is_an_allowed_host_and_a_trusted_origin() -> None:
     ]
     assert origins("https://c.example.com:8/x") == ["https://c.example.com:8"]
     assert origins("") == []
+
+
+def test_redirecting_needs_one_bare_address_and_no_other_mode_keeps_it() -> None:
+    named = given(NOTIFYOPS_REDIRECT_TO="team@example.com")
+    assert redirect_to(named, site_mode="redirect") == "team@example.com"
+    assert redirect_to(named, site_mode="live") == ""
+    with pytest.raises(BadValue, match="set NOTIFYOPS_REDIRECT_TO to the address that gets all mail"):
+        redirect_to(given(), site_mode="redirect")
+    for wrong in ("team", "a@example.com,b@example.com", "Team <team@example.com>", "team@localhost"):
+        with pytest.raises(BadValue, match="one bare address"):
+            redirect_to(given(NOTIFYOPS_REDIRECT_TO=wrong), site_mode="redirect")

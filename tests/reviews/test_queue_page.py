@@ -214,6 +214,20 @@ def test_the_header_tells_site_mode_workers_and_the_time_of_the_data() -> None:
     assert re.search(r"Data as of</span> <time[^>]+>\d\d:\d\d:\d\d UTC", html)
 
 
+@pytest.mark.django_db(databases=["default", "owner"])
+def test_a_database_that_is_no_longer_the_sites_own_is_announced_with_the_way_out() -> None:
+    make_case()
+    assert "adopt-site" not in page()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO notifyops_private.notifications_siteadoption "
+            "(site, system_identifier, timeline, database, actor, reason) VALUES ('other', 1, 1, 1, 'cli:root', 'moved')"
+        )
+    html = page()
+    assert "Nothing is sent: this database belongs to another site." in html
+    assert "manage.py notify adopt-site" in html
+
+
 def test_a_page_takes_at_most_six_queries_beside_the_logins() -> None:
     for _ in range(3):
         make_case()

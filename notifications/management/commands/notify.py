@@ -25,6 +25,7 @@ VERBS: Final[dict[str, str]] = {
     "status": "counts, ages, rates, workers, circuits",
     "info": "where the running installation is",
     "grant": "let a database role enqueue in a workspace",
+    "adopt-site": "let a copied or restored database send again",
     "verify": "recompute the chains of the log",
     "doctor": "check every invariant",
     "demo": "an answer is lost after acceptance: one message all the same",
@@ -49,7 +50,7 @@ class VerbParser(CommandParser):
 
 def module_of(verb: str) -> ModuleType:
     """Import the module of a verb."""
-    return import_module(f"notifications.cli.{'import_file' if verb == 'import' else verb}")
+    return import_module(f"notifications.cli.{'import_file' if verb == 'import' else verb.replace('-', '_')}")
 
 
 class Command(BaseCommand):
