@@ -221,7 +221,8 @@ def test_a_database_that_is_no_longer_the_sites_own_is_announced_with_the_way_ou
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO notifyops_private.notifications_siteadoption "
-            "(site, system_identifier, timeline, database, actor, reason) VALUES ('other', 1, 1, 1, 'cli:root', 'moved')"
+            "(site, system_identifier, timeline, database, actor, reason) "
+            "VALUES ('other', 1, 1, 1, 'cli:root', 'moved')"
         )
     html = page()
     assert "Nothing is sent: this database belongs to another site." in html
