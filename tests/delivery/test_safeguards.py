@@ -95,32 +95,40 @@ def test_only_a_fault_of_the_database_counts_as_away(place: Workplace, statement
 
 
 def test_two_hosts_that_make_partitions_at_once_make_each_once(place: Workplace) -> None:
+    """Both have looked, and neither has made anything yet: a third session's table stands in their way until then."""
     place.later(1200 * 86_400)
     made: list[Any] = []
 
-    def second(connection: psycopg.Connection[Any]) -> None:
-        while not made:
+    def make(connection: psycopg.Connection[Any]) -> None:
+        while True:
             try:
                 made.append(connection.execute(PARTITIONS).fetchone())
             except psycopg.errors.LockNotAvailable:
                 continue  # it gives way after two seconds, and is run again
             except psycopg.Error as error:
                 made.append(error)
+            return
 
     with (
-        psycopg.connect(place.dsn("worker")) as first,
-        psycopg.connect(place.dsn("worker"), autocommit=True) as other,
+        psycopg.connect(place.dsn("worker"), autocommit=True) as one,
+        psycopg.connect(place.dsn("worker"), autocommit=True) as two,
         psycopg.connect(place.dsn("postgres"), autocommit=True) as watcher,
+        psycopg.connect(place.dsn("owner")) as obstacle,
     ):
-        row = first.execute(PARTITIONS).fetchone()
-        assert row is not None
-        assert row[0] > 0
-        thread = threading.Thread(target=second, args=(other,))
-        thread.start()
-        assert waits_for_a_lock(watcher, other.info.backend_pid)
-        first.commit()
-        thread.join(120)
-    assert made == [(0,)]
+        obstacle.execute(
+            "DO $$ BEGIN EXECUTE format('CREATE TABLE notifyops_private.%I ()', 'notifications_logentry_' || to_char("
+            "notifyops_private.clock_v1() AT TIME ZONE 'UTC' - interval '1 month', 'YYYYMM')); END $$"
+        )
+        threads = [threading.Thread(target=make, args=(connection,)) for connection in (one, two)]
+        for thread in threads:
+            thread.start()
+        assert all(waits_for_a_lock(watcher, connection.info.backend_pid) for connection in (one, two))
+        obstacle.rollback()
+        for thread in threads:
+            thread.join(120)
+    assert len(made) == 2
+    assert sorted(row[0] for row in made)[0] == 0
+    assert sorted(row[0] for row in made)[1] > 0
 
 
 def test_a_shorter_wait_that_is_recorded_later_does_not_shorten_the_longer_one(place: Workplace) -> None:
