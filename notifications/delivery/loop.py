@@ -133,7 +133,8 @@ class Loop:
         if full and not self._looks_aside():
             return False
         if room < 1 or not self.shop.rules.sends or not self.shop.accounts or self._recorder.backlog > MAX_BATCH:
-            await self.beat.write(connection, claimed=not self.shop.rules.sends)
+            sends = self.shop.rules.sends
+            await self.beat.write(connection, claimed=not sends, sends=sends)
             return False
         self._progress.clear()
         self.slot.woken.clear()

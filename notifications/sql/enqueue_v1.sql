@@ -317,7 +317,8 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN pg_try_advisory_xact_lock(7802, 1) THEN pg_notify('notifyops_due', '') END
 $$;
 
--- Takes back what has not left yet. `outcome`: cancelled, already (it was cancelled or closed before), too_late.
+-- Takes back what has not left yet. `outcome`: cancelled; cancelled_maybe_sent (no more is sent, but an earlier attempt may
+-- have been accepted); already (it was cancelled or closed before); too_late.
 CREATE FUNCTION notifyops_private.cancel_v1(wanted text, reason text, space text)
 RETURNS TABLE (notification_id text, outcome text, state text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
@@ -349,7 +350,12 @@ BEGIN
         PERFORM check_intake_v1(done.refused = 'role');
     END;
     RETURN QUERY SELECT found.notification_id::text,
-        CASE WHEN done.refused IS NULL THEN 'cancelled' WHEN done.new_state IN ('cancelled', 'closed') THEN 'already'
+        CASE WHEN done.refused IS NULL THEN (
+                -- Read again, under the lock: an attempt may have ended since.
+                SELECT CASE WHEN i.first_ambiguous_at IS NULL AND i.provider_message_id IS NULL
+                    AND i.known IS DISTINCT FROM 'conflict' THEN 'cancelled' ELSE 'cancelled_maybe_sent' END
+                FROM notifications_intent i WHERE i.id = found.id)
+             WHEN done.new_state IN ('cancelled', 'closed') THEN 'already'
              ELSE 'too_late' END,
         done.new_state;
 END $$;

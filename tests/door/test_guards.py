@@ -187,3 +187,13 @@ def test_a_fence_never_falls_even_with_an_entry_that_fits(owner: Owner, tell: Te
         return
     with pytest.raises(psycopg.DatabaseError, match="state moves only by appending"):
         owner.execute(update, (lowered, story.id))
+
+
+def test_attempts_are_counted_beyond_what_a_small_integer_holds(owner: Owner, tell: Tell) -> None:
+    """Rate limits cost no failure, so that an account which never recovers makes attempts for years."""
+    story = tell().claim().result("not_sent", State.RETRY, delay_s=0)
+    owner.execute("ALTER TABLE notifyops_private.notifications_intent DISABLE TRIGGER USER")
+    owner.execute("UPDATE notifyops_private.notifications_intent SET attempt_count = 32767 WHERE id = %s", (story.id,))
+    owner.execute("ALTER TABLE notifyops_private.notifications_intent ENABLE ALWAYS TRIGGER guarded")
+    story.claim()
+    assert story.column("attempt_count") == 32768
