@@ -10,11 +10,9 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.exceptions import NotRegistered
-from django.core.paginator import Paginator
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
@@ -24,9 +22,7 @@ from django_q import admin as django_q_admin
 
 from notifications.account_form import AccountForm
 from notifications.models import ConfigRevision, Intent, LogEntry, ProviderAccount
-
-# A full count of millions of rows takes seconds; nobody pages that far.
-MOST_ROWS = 10_000
+from notifications.models.read_only_admin import ReadOnlyAdmin
 
 for _model in (
     django_q_admin.Schedule,
@@ -38,37 +34,6 @@ for _model in (
         admin.site.unregister(_model)
     except NotRegistered:  # the ORM broker's queue is registered only where it is used
         continue
-
-
-class CappedPaginator(Paginator):  # type: ignore[type-arg]
-    """Pages through the newest rows, and counts no further."""
-
-    @cached_property
-    def count(self) -> int:
-        """Count up to the cap."""
-        rows: QuerySet[Model] = self.object_list  # type: ignore[assignment]  # the admin pages through querysets
-        return rows.order_by()[:MOST_ROWS].count()
-
-
-class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django has no such brackets at run time
-    """Shows rows; offers no way to add, change or delete one, to a superuser either."""
-
-    actions = None
-    paginator = CappedPaginator
-    show_full_result_count = False
-    ordering = ("-id",)
-
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Refuse."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Refuse."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Refuse."""
-        return False
 
 
 @admin.register(Intent)

@@ -28,7 +28,7 @@ INVARIANTS: Final[dict[str, str]] = {
     "moves_are_code": "The database's table of moves is the one of this release.",
     "schedule_fits_state": "An intent has a due time exactly in the states that have one.",
     "review_says_why": "A case in review has a code, what is known, a suggestion and a time.",
-    "nothing_overdue": "While a loop lives and the account is open, what is due is claimed.",
+    "nothing_overdue": "While a loop lives and the account is open, what is due is claimed, in every lane.",
     "result_by_fence": "A result was written under the fence of its own claim.",
     "person_is_named": "An entry that only a person may write names the person.",
     "approver_is_another": "Nobody releases a notification that was asked for in their own name.",

@@ -124,7 +124,11 @@ def enqueue_many(items: Iterable[Item], *, using: str = "default") -> list[Enque
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """What became of a wish to cancel: `outcome` is cancelled, already (it had ended before) or too_late."""
+    """What became of a wish to cancel.
+
+    `outcome` is cancelled, cancelled_maybe_sent (nothing more is sent, but an earlier attempt may have been accepted),
+    already (it had ended before) or too_late.
+    """
 
     notification_id: str
     outcome: str

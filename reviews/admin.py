@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.db.models import Model
-from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from notifications.models.read_only_admin import ReadOnlyAdmin
 from reviews.models import Note, Review
 
 
-class RecordAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django has no such brackets at run time
-    """Shows rows; offers no way to add, change or delete one, to a superuser either."""
+class RecordAdmin(ReadOnlyAdmin):
+    """Rows of the record, each with a link to its case."""
 
-    actions = None
-    show_full_result_count = False
-    ordering = ("-id",)
     readonly_fields = ("case",)
-
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Refuse."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Refuse."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Refuse."""
-        return False
 
     @admin.display(description=_("case"))
     def case(self, row: Review | Note) -> SafeString:

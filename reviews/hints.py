@@ -55,6 +55,8 @@ def sentence(intent: Intent, now: datetime) -> str:
         return gettext("A person ordered one more attempt; it is queued.")
     if intent.state == State.ACCEPTED and intent.delivery_status == DeliveryStatus.DELIVERED:
         return gettext("The receiving server took the message. That does not mean that it was read.")
+    if intent.state == State.CANCELLED and (intent.first_ambiguous_at or intent.provider_message_id):
+        return gettext("Cancelled; nothing more is tried. An earlier attempt may have reached the recipient.")
     return str(_BY_STATE[intent.state])
 
 

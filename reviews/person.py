@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import getpass
+import os
+import pwd
+import re
 import socket
 from dataclasses import dataclass
 from typing import Final
@@ -29,6 +31,14 @@ class Person:
         return "reopen" in self.verbs
 
 
+def identity(actor: str) -> str:
+    """Give whose name an actor is, by whichever way they came: `olga`, `user:olga` and `cli:olga@host` are one person.
+
+    The database's identity_v1, by which the doctor judges the log, says the same.
+    """
+    return re.sub(r"^user:", "", re.sub(r"^cli:(.*)@[^@]*$", r"\1", actor, flags=re.DOTALL)).lower()
+
+
 def from_user(user: AbstractBaseUser | AnonymousUser) -> Person:
     """Give the person behind a login, with what its groups allow."""
     known = user if isinstance(user, User) else None
@@ -38,8 +48,19 @@ def from_user(user: AbstractBaseUser | AnonymousUser) -> Person:
 
 def from_host() -> Person:
     """Give the person at the terminal, who has a lead's permissions: whoever may run manage.py could do worse."""
+    return Person(f"cli:{_login()}@{socket.gethostname()}"[:MAX_ACTOR], None, frozenset(VERBS))
+
+
+def _login() -> str:
+    """Give the login of this process, by the kernel: LOGNAME and USER are whatever their owner sets them to.
+
+    Behind sudo it is the person who called it: root is not one of us.
+    """
+    number = os.getuid()
+    caller = os.environ.get("SUDO_UID", "")
+    if number == 0 and caller.isascii() and caller.isdigit() and len(caller) < 10:
+        number = int(caller)
     try:
-        login = getpass.getuser()
-    except (KeyError, OSError):  # a container's user id without a name
-        login = "unknown"
-    return Person(f"cli:{login}@{socket.gethostname()}"[:MAX_ACTOR], None, frozenset(VERBS))
+        return pwd.getpwuid(number).pw_name
+    except KeyError:  # a container's user id without a name
+        return f"uid{number}"

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from notifications.policy.windows import Protection, protection
 from notifications.states import CLAIMABLE, Known, NextAction, State
-from reviews.person import Person
+from reviews.person import Person, identity
 from reviews.refusals import NotAllowedNow, NotPermitted, Refused, Sentence
 
 
@@ -95,8 +95,7 @@ def _undo(situation: Situation, person: Person) -> Refused | None:
 def _approve(situation: Situation, person: Person) -> Refused | None:
     if situation.state != State.NEEDS_REVIEW or situation.known != Known.AWAITING_APPROVAL:
         return NotAllowedNow(_("This does not wait for approval."), word="not_held")
-    # The business names its people with or without our prefix.
-    if situation.asked_by in (person.name, person.name.removeprefix("user:")):
+    if situation.asked_by is not None and identity(situation.asked_by) == identity(person.name):
         return NotPermitted(_("You asked for this notification yourself: somebody else must approve it."))
     return None
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from django.core.management.base import CommandParser
-from django.db import transaction
+from django.db import connection, transaction
 from tqdm import tqdm
 
 from notifications import outbox
-from notifications.cli.import_lines import BadFile, Line, heading, read
+from notifications.cli.import_lines import BadFile, Line, checked, heading, read
 from notifications.cli.terminal import Refused, Terminal
 
 # Large enough that the calls cost little, small enough that the bar moves.
@@ -109,7 +109,7 @@ def _check(source: TextIO, form: str, tally: Tally, bar: _Bar) -> int:
     """Read every line once; give how many are good."""
     good = 0
     advance = bar.over("checking", None)
-    for line in read(source, form):
+    for line in map(checked, read(source, form)):
         if line.item is None:
             tally.reject(line, line.wrong)
         else:
@@ -118,16 +118,20 @@ def _check(source: TextIO, form: str, tally: Tally, bar: _Bar) -> int:
     return good
 
 
-def _batches(source: TextIO, form: str) -> Iterator[list[Line]]:
+def _batches(source: TextIO, form: str, tally: Tally) -> Iterator[list[Line]]:
+    """Read the good lines again: all of them at once might not fit into memory."""
     source.seek(0)
-    good = (line for line in read(source, form) if line.item is not None)
+    bad = {line.number for line, _ in tally.rejected}
+    good = (line for line in read(source, form) if line.number not in bad)
     while batch := list(islice(good, BATCH)):
         yield batch
 
 
 def _write_all(source: TextIO, form: str, tally: Tally, advance: Callable[[int], None]) -> None:
-    with transaction.atomic():
-        for batch in _batches(source, form):
+    with transaction.atomic(), connection.cursor() as cursor:
+        # One file at a time: a batch has one order of writing, but two files may bring the same keys in any order.
+        cursor.execute("SELECT pg_advisory_xact_lock(7805, 1)")
+        for batch in _batches(source, form, tally):
             try:
                 tally.take(outbox.enqueue_many(_items(batch)))
             except outbox.EnqueueError:
@@ -140,7 +144,7 @@ def _write_all(source: TextIO, form: str, tally: Tally, advance: Callable[[int],
 
 
 def _write_each(source: TextIO, form: str, tally: Tally, advance: Callable[[int], None]) -> None:
-    for batch in _batches(source, form):
+    for batch in _batches(source, form, tally):
         with transaction.atomic():
             try:
                 tally.take(outbox.enqueue_many(_items(batch)))
@@ -157,12 +161,8 @@ def _one_by_one(batch: list[Line], tally: Tally) -> None:
             tally.reject(line, str(refusal).removeprefix("item 1: "))
 
 
-def _items(batch: list[Line]) -> Iterator[outbox.Item]:
-    for line in batch:
-        item = line.item or {}
-        yield outbox.Item(
-            item["notification_type"], item["report_id"], item["recipient"], item["data"], item["options"]
-        )
+def _items(batch: list[Line]) -> list[outbox.Item]:
+    return [line.item for line in batch if line.item is not None]
 
 
 def _keep_rejected(path: str, start: str, tally: Tally) -> str:

@@ -35,13 +35,27 @@ class Line:
 
     number: int
     raw: str
-    item: dict[str, Any] | None
+    item: outbox.Item | None
     wrong: str = ""
 
 
 def read(source: TextIO, form: str) -> Iterator[Line]:
-    """Give every record of the file; `form` is jsonl or csv. Raises BadFile."""
+    """Give every record of the file; `form` is jsonl or csv. Raises BadFile.
+
+    An item has the fields and options that there are; `checked` says whether their values will do.
+    """
     return _csv(source) if form == "csv" else _json_lines(source)
+
+
+def checked(line: Line) -> Line:
+    """Give the line itself, or what is wrong with the values of its item."""
+    if line.item is None:
+        return line
+    try:
+        wire_form(line.item)
+    except EnqueueError as refusal:
+        return Line(line.number, line.raw, None, str(refusal))
+    return line
 
 
 def heading(source: TextIO, form: str) -> str:
@@ -156,14 +170,12 @@ def _from_cell(name: str, cell: str, form: str) -> Any:
 
 def _judged(number: int, raw: str, read_item: Any) -> Line:
     try:
-        return Line(number, raw, _checked(read_item()))
+        return Line(number, raw, _item(read_item()))
     except BadLine as bad:
         return Line(number, raw, None, str(bad))
-    except EnqueueError as refusal:
-        return Line(number, raw, None, str(refusal))
 
 
-def _checked(record: Mapping[str, Any]) -> dict[str, Any]:
+def _item(record: Mapping[str, Any]) -> outbox.Item:
     for name in NEEDED:
         if record.get(name) in (None, ""):
             raise BadLine(f"{name} is missing")
@@ -175,11 +187,10 @@ def _checked(record: Mapping[str, Any]) -> dict[str, Any]:
         raise BadLine(f"unknown option {unknown[0][:60]}; known are {', '.join(sorted(OPTION_NAMES))}")
     if registry.get(str(record["notification_type"])) is None:
         raise BadLine(f'unknown notification type "{str(record["notification_type"])[:64]}"; see notify types')
-    item = outbox.Item(
+    return outbox.Item(
         record["notification_type"],
         record["report_id"],
         record["recipient"],
         {} if data is None else data,
         options or {},  # type: ignore[arg-type]
     )
-    return wire_form(item)

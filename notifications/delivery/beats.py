@@ -14,11 +14,12 @@ from psycopg import AsyncConnection
 EVERY_S = 2.0
 
 _WRITE = """
-INSERT INTO notifyops_private.notifications_workerbeat (worker, host, role, slot, started_at, beat_at, claimed_at)
+INSERT INTO notifyops_private.notifications_workerbeat
+    (worker, host, role, slot, started_at, beat_at, claimed_at, sends)
 VALUES (%(worker)s, %(host)s, %(role)s, %(slot)s, clock_timestamp(), clock_timestamp(),
-    CASE WHEN %(claimed)s THEN clock_timestamp() END)
+    CASE WHEN %(claimed)s THEN clock_timestamp() END, %(sends)s)
 ON CONFLICT (worker) DO UPDATE SET beat_at = excluded.beat_at,
-    claimed_at = coalesce(excluded.claimed_at, notifications_workerbeat.claimed_at)
+    sends = excluded.sends, claimed_at = coalesce(excluded.claimed_at, notifications_workerbeat.claimed_at)
 """
 
 
@@ -40,12 +41,19 @@ class Beat:
     def __post_init__(self) -> None:
         self.worker = self.worker or worker_name(self.role, self.slot)
 
-    async def write(self, connection: AsyncConnection[Any], *, claimed: bool) -> None:
-        """Write the beat, unless one was written a moment ago."""
+    async def write(self, connection: AsyncConnection[Any], *, claimed: bool, sends: bool = True) -> None:
+        """Write the beat, unless one was written a moment ago; `sends` False where the site's mode forbids it."""
         if time.monotonic() - self._written_at < EVERY_S:
             return
         self._written_at = time.monotonic()
         await connection.execute(
             _WRITE,
-            {"worker": self.worker, "host": self.host[:120], "role": self.role, "slot": self.slot, "claimed": claimed},
+            {
+                "worker": self.worker,
+                "host": self.host[:120],
+                "role": self.role,
+                "slot": self.slot,
+                "claimed": claimed,
+                "sends": sends,
+            },
         )

@@ -157,11 +157,14 @@ def _frozen(shop: Shop, case: _Case, decision: ClaimDecision) -> ClaimDecision:
 def _freeze(shop: Shop, case: _Case) -> None:
     """Set the case's bytes, where the generation has none yet or a person ordered it anew. Raises Unsendable."""
     one = case.picked
-    case.anew = one.manual and one.body is not None and not one.ambiguous and one.known in _ANEW
+    was_prepared = one.body_sha256 is not None
+    case.anew = one.manual and was_prepared and not one.ambiguous and one.known in _ANEW
     if one.body is not None and not case.anew:
         if one.body_mode != shop.rules.site_mode:
             raise Unsendable(codes.SITE_MODE_CHANGED)
         return
+    if was_prepared and not case.anew:  # the same bytes could not be made again for certain
+        raise Unsendable(codes.BYTES_ERASED)
     if case.kind is None:
         raise Unsendable(codes.INVALID_DATA)
     generation = one.generation + 1 if case.anew else one.generation

@@ -139,7 +139,7 @@ class Loop:
             return False
         sends = self.shop.rules.sends and self._trouble is None
         if room < 1 or not sends or not self.shop.accounts or self._recorder.backlog > MAX_BATCH:
-            await self.beat.write(connection, claimed=not sends)
+            await self.beat.write(connection, claimed=not sends, sends=sends)
             return False
         self._progress.clear()
         self.slot.woken.clear()

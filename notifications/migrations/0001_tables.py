@@ -150,7 +150,7 @@ class Migration(migrations.Migration):
                 ("review_since", models.DateTimeField(blank=True, null=True, verbose_name="in review since")),
                 ("snoozed_until", models.DateTimeField(blank=True, null=True)),
                 ("expires_at", models.DateTimeField(blank=True, null=True)),
-                ("attempt_count", models.SmallIntegerField(db_default=0, verbose_name="attempts")),
+                ("attempt_count", models.IntegerField(db_default=0, verbose_name="attempts")),
                 ("failure_count", models.SmallIntegerField(db_default=0)),
                 ("failure_limit", models.SmallIntegerField(db_default=3)),
                 ("in_flight_count", models.SmallIntegerField(db_default=0)),
@@ -287,6 +287,7 @@ class Migration(migrations.Migration):
                 ("started_at", models.DateTimeField()),
                 ("beat_at", models.DateTimeField()),
                 ("claimed_at", models.DateTimeField(null=True)),
+                ("sends", models.BooleanField(db_default=True)),
             ],
             options={
                 "verbose_name": "worker beat",

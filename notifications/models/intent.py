@@ -70,7 +70,7 @@ class Intent(models.Model):
     review_since = models.DateTimeField(_("in review since"), null=True, blank=True)
     snoozed_until = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
-    attempt_count = models.SmallIntegerField(_("attempts"), db_default=0)
+    attempt_count = models.IntegerField(_("attempts"), db_default=0)
     failure_count = models.SmallIntegerField(db_default=0)
     failure_limit = models.SmallIntegerField(db_default=3)
     in_flight_count = models.SmallIntegerField(db_default=0)

@@ -16,6 +16,8 @@ class WorkerBeat(models.Model):
     started_at = models.DateTimeField()
     beat_at = models.DateTimeField()
     claimed_at = models.DateTimeField(null=True)
+    # False where the site's mode keeps the loop from sending: what is due then waits as it should.
+    sends = models.BooleanField(db_default=True)
 
     class Meta:
         verbose_name = _("worker beat")

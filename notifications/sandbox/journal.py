@@ -38,6 +38,7 @@ class Journal:
         if self._path is None or self._file is None:
             return
         whole_bytes = 0
+        decode = json.JSONDecoder().decode
         with self._path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 if not line.endswith(b"\n"):
@@ -45,7 +46,7 @@ class Journal:
                     return
                 whole_bytes += len(line)
                 try:
-                    fact = json.loads(line)
+                    fact = decode(line.decode())
                 except ValueError:
                     fact = None
                 if not isinstance(fact, dict):

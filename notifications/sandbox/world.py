@@ -90,9 +90,9 @@ class World:
         """Enter accepted messages into mailbox, ledger and quota."""
         for mail in mails:
             self.mailbox.add(mail)
-            day = day_of(mail.created_at_s)
-            self.sent_on[day] += len(mail.recipients)
-            self.sent_on[day[:7]] += len(mail.recipients)
+            day, count = day_of(mail.created_at_s), len(mail.recipients)
+            self.sent_on[day] += count
+            self.sent_on[day[:7]] += count
             if mail.key is not None:
                 row = self.ledger.of(mail.key)
                 row.accepted += 1

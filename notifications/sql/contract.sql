@@ -24,7 +24,7 @@ LANGUAGE sql SECURITY DEFINER ROWS 1 SET search_path = pg_catalog, notifyops_pri
     SELECT * FROM notifyops_private.cancel_v1($1, $2, coalesce($3, ''))
 $$;
 COMMENT ON FUNCTION notifyops.cancel(text, text, text) IS
-    'Take back a notification that has not left: cancelled, already, or too_late.';
+    'Take back a notification that has not left: cancelled, cancelled_maybe_sent, already, or too_late.';
 
 -- One row per intent, in the first document's words. Never an address, a subject or a body.
 CREATE VIEW notifyops.intents AS

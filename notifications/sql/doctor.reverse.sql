@@ -1,2 +1,3 @@
 DROP FUNCTION notifyops_private.doctor_v1();
 DROP FUNCTION notifyops_private.doctor_v1(bigint[]);
+DROP FUNCTION notifyops_private.identity_v1(text);

@@ -2,6 +2,12 @@
 -- intents (all of them in chunks, or those that moved lately), `doctor_v1()` at the installation as a whole.
 -- Every name here is listed in notifications/doctor.py with its meaning, and has a test that plants its violation.
 
+-- Whose name it is, by whichever way they came: `olga`, `user:olga` and `cli:olga@host` are one person. The same as
+-- reviews/person.py, which a test compares.
+CREATE FUNCTION notifyops_private.identity_v1(actor text) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN lower(regexp_replace(regexp_replace(actor, '^cli:(.*)@[^@]*$', '\1'), '^user:', ''));
+
 CREATE FUNCTION notifyops_private.doctor_v1(ids bigint[])
 RETURNS TABLE (invariant text, intent_id bigint, detail text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
@@ -18,7 +24,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
         WINDOW w AS (PARTITION BY l.intent_id ORDER BY l.seq)
     ), attempt AS MATERIALIZED (
         SELECT c.intent_id, c.attempt, c.generation, c.at, c.fence, c.trigger, c.seq,
-            lag(c.attempt, 1, 0::smallint) OVER w AS before_attempt, lag(c.fence, 1, 0) OVER w AS before_fence,
+            lag(c.attempt, 1, 0) OVER w AS before_attempt, lag(c.fence, 1, 0) OVER w AS before_fence,
             r.seq AS ended_seq, r.outcome,
             -- Proven that nothing reached the provider's queue; an attempt without a result proves nothing.
             coalesce(r.kind = 'result' AND r.outcome IN ('not_sent', 'rejected'), false) AS is_proven_unsent
@@ -88,7 +94,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
     FROM entry e WHERE e.actor IS NULL AND NOT EXISTS (SELECT FROM move m WHERE m.kind = e.kind AND m.who <> 'person')
     UNION ALL
     SELECT 'approver_is_another', e.intent_id, format('entry %s: %s released what they asked for', e.seq, e.actor)
-    FROM entry e JOIN intent i ON i.id = e.intent_id WHERE e.kind = 'released' AND e.actor = i.actor
+    FROM entry e JOIN intent i ON i.id = e.intent_id
+    WHERE e.kind = 'released' AND notifyops_private.identity_v1(e.actor) = notifyops_private.identity_v1(i.actor)
     UNION ALL
     SELECT 'one_id_per_key', e.intent_id, format('generation %s has %s provider ids', e.generation,
         count(DISTINCT e.provider_message_id))
@@ -160,7 +167,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
             OR r.rolname IN (SELECT g.role FROM notifications_workspacegrant g))
     )
     SELECT 'nothing_overdue', i.id, format('due since %s, and no loop has claimed since', i.next_attempt_at)
-    -- By the claim's own index, one probe per lane of each open account.
+    -- By the claim's own index, one probe per lane of each open account. Either no loop claims at all, or none claims
+    -- from this lane: starved by the others, or of an account that no host has a secret or an adapter for.
     FROM t CROSS JOIN notifications_provideraccount a
     LEFT JOIN notifications_circuit c ON c.account_id = a.id
     CROSS JOIN generate_series(0, 47) AS n
@@ -170,8 +178,22 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
         ORDER BY i.next_attempt_at LIMIT 1
     ) i
     WHERE a.enabled AND coalesce(greatest(c.open_until, c.wait_until), '-infinity') < t.now - interval '60 s'
-      AND EXISTS (SELECT FROM notifications_workerbeat b WHERE b.role = 'loop' AND b.beat_at > t.now - interval '30 s')
-      AND NOT EXISTS (SELECT FROM notifications_workerbeat b WHERE b.claimed_at > t.now - interval '60 s')
+      AND EXISTS (SELECT FROM notifications_workerbeat b
+                  WHERE b.role = 'loop' AND b.sends AND b.beat_at > t.now - interval '30 s')
+      AND CASE
+        WHEN NOT EXISTS (SELECT FROM notifications_workerbeat b WHERE b.claimed_at > t.now - interval '60 s') THEN true
+        -- Loops that have only just come back need a while to get to each lane.
+        WHEN i.next_attempt_at > t.now - interval '120 s' OR NOT EXISTS (
+            SELECT FROM notifications_workerbeat b WHERE b.role = 'loop' AND b.sends
+            AND b.started_at < t.now - interval '120 s' AND b.beat_at > t.now - interval '180 s') THEN false
+        -- From the newest entry back, and no farther than two minutes of a busy day.
+        ELSE NOT EXISTS (
+            SELECT FROM (
+                SELECT l.intent_id, l.kind, l.at FROM notifications_logentry l
+                WHERE l.id > (SELECT max(m.id) FROM notifications_logentry m) - 100000 ORDER BY l.id DESC
+            ) l JOIN notifications_intent x ON x.id = l.intent_id
+            WHERE l.kind = 'claimed' AND l.at > t.now - interval '120 s' AND x.account_id = a.id AND x.lane = n)
+      END
     UNION ALL
     SELECT 'triggers_always', NULL, format('%s on %s is missing or not ENABLE ALWAYS', n.name, g.relname)
     FROM guarded g CROSS JOIN LATERAL unnest(g.triggers) AS n(name)

@@ -6,10 +6,15 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = state, MESSAGE = message, DETAIL = detail, HINT = hint;
 END $$;
 
--- HMAC-SHA256 by the two padded keys of the site (RFC 2104); pgcrypto is not everywhere.
+-- HMAC-SHA256 by two padded keys (RFC 2104); pgcrypto is not everywhere. Inlined where it is called.
+CREATE FUNCTION notifyops_private.hmac_by_v1(message text, inner_key bytea, outer_key bytea) RETURNS bytea
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN sha256(outer_key || sha256(inner_key || convert_to(message, 'UTF8')));
+
+-- The same by the keys of the site.
 CREATE FUNCTION notifyops_private.hmac_v1(message text) RETURNS bytea
 LANGUAGE sql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
-    SELECT sha256(o.value || sha256(i.value || convert_to(message, 'UTF8')))
+    SELECT hmac_by_v1(message, i.value, o.value)
     FROM notifications_sitesecret i, notifications_sitesecret o
     WHERE i.name = 'hmac_inner' AND o.name = 'hmac_outer'
 $$;
@@ -19,18 +24,42 @@ CREATE FUNCTION notifyops_private.address_v1(recipient text) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN split_part(btrim(recipient), '@', 1) || '@' || lower(split_part(btrim(recipient), '@', 2));
 
--- Refuses what no mail server could deliver or what would smuggle a header. Only one plain address, no display name.
+-- One plain address, no display name: nothing that no mail server could deliver or that would smuggle a header.
+CREATE FUNCTION notifyops_private.address_is_plain_v1(recipient text) RETURNS boolean
+LANGUAGE sql IMMUTABLE
+RETURN coalesce(length(btrim(recipient)) <= 254 AND length(split_part(btrim(recipient), '@', 1)) <= 64
+    AND btrim(recipient) ~ '^[A-Za-z0-9.!#$%&''*+/=?^_`{|}~-]+@[^][:space:][:cntrl:]@<>,;:"()\\[]+$'
+    AND split_part(btrim(recipient), '@', 2) ~ '^[^.-][^.]*(\.[^.-][^.]*)+$'
+    AND split_part(btrim(recipient), '@', 1) !~ '(^\.|\.$|\.\.)'
+    -- Blanks, invisible and direction marks that the classes above miss outside ASCII.
+    AND recipient !~ '[\u0080-\u00a0\u00ad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ufffd]', false);
+
+-- Lengths apart from patterns, here and below: a bound such as {1,200} makes a pattern fifty times slower.
+CREATE FUNCTION notifyops_private.report_is_plain_v1(report text) RETURNS boolean
+LANGUAGE sql IMMUTABLE
+RETURN coalesce(length(report) BETWEEN 1 AND 200 AND report !~ '[[:cntrl:]]', false);
+
+CREATE FUNCTION notifyops_private.key_is_plain_v1(key text) RETURNS boolean
+LANGUAGE sql IMMUTABLE
+RETURN coalesce(length(key) BETWEEN 1 AND 200 AND key ~ '^[A-Za-z0-9._:/-]+$', false);
+
+-- The key of a notification whose caller names none.
+CREATE FUNCTION notifyops_private.default_key_v1(space text, notification_type text, report text) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN space = '' THEN '' ELSE space || '/' END || replace(notification_type, '_', '-') || '/' || report;
+
+-- Priority class × 16 + hash(workspace) mod 16.
+CREATE FUNCTION notifyops_private.lane_v1(priority text, space text) RETURNS smallint
+LANGUAGE sql IMMUTABLE
+RETURN ((CASE coalesce(priority, 'normal') WHEN 'urgent' THEN 0 WHEN 'normal' THEN 16 ELSE 32 END)
+    + (hashtext(space) & 15))::smallint;
+
 CREATE FUNCTION notifyops_private.check_email_v1(recipient text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
 BEGIN
     IF recipient IS NULL OR btrim(recipient) = '' THEN
         PERFORM refuse_v1('NO400', 'recipient is empty', 'field: recipient', 'Give one address such as ana@example.com.');
-    ELSIF length(btrim(recipient)) > 254 OR length(split_part(btrim(recipient), '@', 1)) > 64
-       OR btrim(recipient) !~ '^[A-Za-z0-9.!#$%&''*+/=?^_`{|}~-]+@[^][:space:][:cntrl:]@<>,;:"()\\[]+$'
-       OR split_part(btrim(recipient), '@', 2) !~ '^[^.-][^.]*(\.[^.-][^.]*)+$'
-       OR split_part(btrim(recipient), '@', 1) ~ '(^\.|\.$|\.\.)'
-       -- Blanks, invisible and direction marks that the classes above miss outside ASCII.
-       OR recipient ~ '[\u0080-\u00a0\u00ad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ufffd]' THEN
+    ELSIF NOT address_is_plain_v1(recipient) THEN
         PERFORM refuse_v1('NO400', 'recipient is not one plain e-mail address', 'field: recipient',
             'Give exactly one address such as ana@example.com: no name, list, blank or line break inside.');
     END IF;
@@ -142,6 +171,14 @@ BEGIN
     END IF;
 END $$;
 
+CREATE FUNCTION notifyops_private.refuse_reused_v1(place text, key text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
+BEGIN
+    PERFORM refuse_v1('NO422', format('%snotification "%s" exists with other content', place, key),
+        format('existing: %s', key),
+        'Send the same content again, choose another notification_id and report_id, or name it in supersedes.');
+END $$;
+
 -- All checks come before the first write, so that a refusal leaves nothing behind even where the caller goes on.
 CREATE FUNCTION notifyops_private.enqueue_v1(
     notification_type text, report text, recipient text, data jsonb, options jsonb
@@ -177,15 +214,14 @@ BEGIN
         PERFORM refuse_v1('NO404', format('unknown notification type "%s"', left(notification_type, 64)),
             'field: notification_type', 'List the types with: manage.py notify types.');
     END IF;
-    IF report IS NULL OR report = '' OR length(report) > 200 OR report ~ '[[:cntrl:]]' THEN
+    IF NOT report_is_plain_v1(report) THEN
         PERFORM refuse_v1('NO400', 'report_id must have 1 to 200 characters and no control characters',
             'field: report_id');
     END IF;
     IF wanted IS NULL THEN
-        wanted := CASE WHEN space = '' THEN '' ELSE space || '/' END || replace(notification_type, '_', '-') || '/' || report;
+        wanted := default_key_v1(space, notification_type, report);
     END IF;
-    -- Lengths apart from patterns: a bound such as {1,200} makes the pattern fifty times slower.
-    IF length(wanted) NOT BETWEEN 1 AND 200 OR wanted !~ '^[A-Za-z0-9._:/-]+$' THEN
+    IF NOT key_is_plain_v1(wanted) THEN
         PERFORM refuse_v1('NO400', 'notification_id must have 1 to 200 of the characters A-Z a-z 0-9 . _ : / -',
             'field: options.notification_id',
             CASE WHEN options ->> 'notification_id' IS NULL
@@ -220,9 +256,7 @@ BEGIN
             WHERE k.report_id = report AND k.workspace = space AND k.type = notification_type AND k.singular;
         END IF;
         IF old.fingerprint <> print THEN
-            PERFORM refuse_v1('NO422', format('notification "%s" exists with other content', old.key),
-                format('existing: %s', old.key),
-                'Send the same content again, choose another notification_id and report_id, or name it in supersedes.');
+            PERFORM refuse_reused_v1('', old.key);
         END IF;
         RETURN QUERY SELECT old.intent_id, old.key::text, false,
             coalesce((SELECT i.state::text FROM notifications_intent i WHERE i.id = old.intent_id), 'archived');
@@ -244,8 +278,7 @@ BEGIN
     head := genesis_v1(new_id, wanted, suffix, report, notification_type, target, space, t);
     month := date_trunc('month', t AT TIME ZONE 'UTC')::date;
     starts := greatest(starts, t);
-    lane := (CASE coalesce(options ->> 'priority', 'normal') WHEN 'urgent' THEN 0 WHEN 'normal' THEN 16 ELSE 32 END)
-            + (hashtext(space) & 15);
+    lane := lane_v1(options ->> 'priority', space);
     INSERT INTO notifications_intent (id, notification_id, key_suffix, report_id, type, channel, workspace, account_id,
         lane, next_attempt_at, expires_at, failure_limit, supersedes_id, head, month, actor, created_at, created_by)
     VALUES (new_id, wanted, suffix, report, notification_type, target, space, account, lane, starts, ends,
@@ -284,59 +317,8 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN pg_try_advisory_xact_lock(7802, 1) THEN pg_notify('notifyops_due', '') END
 $$;
 
-CREATE FUNCTION notifyops_private.enqueue_many_v1(items jsonb)
-RETURNS TABLE ("position" integer, id bigint, notification_id text, created boolean, state text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
-#variable_conflict use_column
-DECLARE
-    item record;
-    made record;
-BEGIN
-    IF items IS NULL OR jsonb_typeof(items) <> 'array' THEN
-        PERFORM refuse_v1('NO400', 'items must be a JSON array of objects', 'field: items');
-    ELSIF jsonb_array_length(items) > 10000 THEN
-        PERFORM refuse_v1('NO413', 'more than 10,000 items in one call', 'field: items', 'Call once per 10,000.');
-    END IF;
-    FOR item IN
-        -- By the key itself, whether the caller named it or it is made: two callers that insert A,B and B,A would
-        -- deadlock.
-        SELECT e.value AS v, e.ordinality::int AS place
-        FROM jsonb_array_elements(items) WITH ORDINALITY AS e
-        CROSS JOIN LATERAL (SELECT coalesce(e.value #>> '{options,workspace}', '') AS name) space
-        ORDER BY space.name COLLATE "C", coalesce(e.value #>> '{options,notification_id}',
-            CASE WHEN space.name = '' THEN '' ELSE space.name || '/' END
-            || replace(e.value ->> 'notification_type', '_', '-') || '/' || (e.value ->> 'report_id')) COLLATE "C",
-            e.ordinality
-    LOOP
-        BEGIN
-            IF jsonb_typeof(item.v) <> 'object' THEN
-                PERFORM refuse_v1('NO400', 'an item must be a JSON object');
-            ELSIF EXISTS (SELECT FROM jsonb_object_keys(item.v) AS k WHERE k NOT IN
-                          ('notification_type', 'report_id', 'recipient', 'data', 'options')) THEN
-                PERFORM refuse_v1('NO400', 'an item has unknown fields', '',
-                    'Known: notification_type, report_id, recipient, data, options.');
-            END IF;
-            SELECT * INTO made FROM notifyops_private.enqueue_v1(item.v ->> 'notification_type', item.v ->> 'report_id',
-                item.v ->> 'recipient', coalesce(item.v -> 'data', '{}'), coalesce(item.v -> 'options', '{}'));
-        EXCEPTION WHEN SQLSTATE 'NO400' OR SQLSTATE 'NO403' OR SQLSTATE 'NO404' OR SQLSTATE 'NO413' OR SQLSTATE 'NO422' THEN
-            DECLARE
-                d text;
-                h text;
-            BEGIN
-                GET STACKED DIAGNOSTICS d = PG_EXCEPTION_DETAIL, h = PG_EXCEPTION_HINT;
-                PERFORM refuse_v1(SQLSTATE, format('item %s: %s', item.place, SQLERRM), d, h);
-            END;
-        END;
-        "position" := item.place;
-        id := made.id;
-        notification_id := made.notification_id;
-        created := made.created;
-        state := made.state;
-        RETURN NEXT;
-    END LOOP;
-END $$;
-
--- Takes back what has not left yet. `outcome`: cancelled, already (it was cancelled or closed before), too_late.
+-- Takes back what has not left yet. `outcome`: cancelled; cancelled_maybe_sent (no more is sent, but an earlier attempt may
+-- have been accepted); already (it was cancelled or closed before); too_late.
 CREATE FUNCTION notifyops_private.cancel_v1(wanted text, reason text, space text)
 RETURNS TABLE (notification_id text, outcome text, state text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
@@ -368,7 +350,12 @@ BEGIN
         PERFORM check_intake_v1(done.refused = 'role');
     END;
     RETURN QUERY SELECT found.notification_id::text,
-        CASE WHEN done.refused IS NULL THEN 'cancelled' WHEN done.new_state IN ('cancelled', 'closed') THEN 'already'
+        CASE WHEN done.refused IS NULL THEN (
+                -- Read again, under the lock: an attempt may have ended since.
+                SELECT CASE WHEN i.first_ambiguous_at IS NULL AND i.provider_message_id IS NULL
+                    AND i.known IS DISTINCT FROM 'conflict' THEN 'cancelled' ELSE 'cancelled_maybe_sent' END
+                FROM notifications_intent i WHERE i.id = found.id)
+             WHEN done.new_state IN ('cancelled', 'closed') THEN 'already'
              ELSE 'too_late' END,
         done.new_state;
 END $$;

@@ -8,7 +8,7 @@ CREATE TABLE notifyops_private.notifications_logentry (
     kind varchar(20) NOT NULL,
     from_state varchar(16) NOT NULL,
     to_state varchar(16) NOT NULL,
-    attempt smallint NOT NULL,
+    attempt integer NOT NULL,
     generation smallint NOT NULL,
     trigger varchar(8) NOT NULL,
     fence integer NOT NULL,

@@ -33,10 +33,5 @@ def served_site(django_db_setup: None, database_url: Callable[[str], str]) -> It
 
 @pytest.fixture
 def site(transactional_db: None, served_site: str) -> str:
-    """Give the site's address, with the roles' rights stated: the flush after the test before took them along."""
-    from django.db import connections
-
-    from notifications import grants
-
-    grants.apply(connections["owner"])
+    """Give the site's address."""
     return served_site

@@ -43,7 +43,7 @@ def served(environment: dict[str, str]) -> Iterator[str]:
 
 
 def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
-    for _ in range(600):
+    for _ in range(1800):
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return
         assert server.poll() is None, "the web server ended before it listened"

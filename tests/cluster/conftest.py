@@ -31,12 +31,8 @@ def field(
 
     Whatever was killed in the test, no invariant of delivery may be broken by it.
     """
-    from django.db import connections
+    from notifications import doctor
 
-    from notifications import doctor, grants
-
-    # The flush after the test before took the roles' rights with it.
-    grants.apply(connections["owner"])
     env = process_env("worker") | {
         "NOTIFYOPS_RESEND_BASE_URL": sandbox.url,
         "NOTIFYOPS_RESEND_API_KEY": sandbox.sending_key,

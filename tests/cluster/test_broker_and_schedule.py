@@ -35,7 +35,7 @@ def test_with_the_queue_locked_the_business_commits_and_the_running_loops_delive
         for table in TABLES:
             field.owner.execute(f"LOCK TABLE notifyops_private.{table} IN ACCESS EXCLUSIVE MODE")
         business_change(field, "locked")
-        eventually(lambda: field.intent("report-ready/locked")["status"] == "accepted", 10)
+        eventually(lambda: field.intent("report-ready/locked")["status"] == "accepted", 60)
 
 
 def test_with_the_queue_gone_the_business_commits_and_is_delivered_when_it_is_back(field: Field) -> None:
@@ -48,7 +48,7 @@ def test_with_the_queue_gone_the_business_commits_and_is_delivered_when_it_is_ba
         for table in TABLES:
             field.owner.execute(f"ALTER TABLE notifyops_private.{table}_gone RENAME TO {table}")
     field.start()
-    eventually(lambda: field.settled(1), 15)
+    eventually(lambda: field.settled(1), 60)
 
 
 @pytest.mark.role("worker")

@@ -42,11 +42,11 @@ class Server:
     def crash(self, *, down_s: float) -> None:
         """End it like a power cut does, leave it down for a while, and start it again."""
         os.kill(self.child.pid, signal.SIGQUIT)
-        eventually(lambda: children.has_ended(self.child.pid), 10)
+        eventually(lambda: children.has_ended(self.child.pid), 60)
         self.child.reap()
         time.sleep(down_s)
         self.child.start()
-        eventually(self.answers, 20)
+        eventually(self.answers, 60)
 
     def answers(self) -> bool:
         with suppress(psycopg.OperationalError), psycopg.connect(self.urls["owner"], connect_timeout=2):
@@ -146,5 +146,5 @@ def resumes(server: Server, place: Field, caller: Caller) -> None:
     place.owner.close()
     place.owner = psycopg.connect(server.urls["owner"], autocommit=True)
     known = len(caller.acknowledged)
-    eventually(lambda: len(caller.acknowledged) > known, 10)
+    eventually(lambda: len(caller.acknowledged) > known, 60)
     eventually(lambda: place.all_accepted([caller.acknowledged[known]]), RESUMES_WITHIN_S)

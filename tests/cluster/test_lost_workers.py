@@ -22,7 +22,7 @@ def booked(field: Field, report: str) -> str:
     """Owe one; give its key as soon as the provider has booked it, its answer still to come."""
     field.sandbox.fault(stage="after_accept", kind="delay", seconds=1.8, match=f"{report}$", times=1)
     (key,) = field.owe(report)
-    eventually(lambda: field.sandbox.ledger(key).accepted, 10, every_s=0.005)
+    eventually(lambda: field.sandbox.ledger(key).accepted, 60, every_s=0.005)
     return key
 
 
@@ -77,7 +77,7 @@ def contained(field: Field) -> Cluster:
     before = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc") if namespaces() else ()
     known = len(field.beats("loop"))
     cluster = field.spawn(before=before)
-    eventually(lambda: len(field.beats("loop")) >= known + 2, 30)
+    eventually(lambda: len(field.beats("loop")) >= known + 2, 90)
     cluster.remember()
     return cluster
 
@@ -98,7 +98,7 @@ def test_a_message_that_kills_each_worker_ends_with_a_person_and_harms_no_other(
     others = field.owe(*(f"poi-3-{n}" for n in range(10)))
     (poison,) = field.owe("poison")
     for deaths in (1, 2, 3):
-        eventually(partial(called, field, poison, deaths), 30)
+        eventually(partial(called, field, poison, deaths), 90)
         time.sleep(0.3)  # whatever was claimed with it is done
         cluster.hit(field.caller(poison, deaths))
     eventually(lambda: field.intent(poison)["status"] == "needs_review", TAKEN_OVER_WITHIN_S)
@@ -116,7 +116,7 @@ def test_a_worker_that_was_frozen_past_its_lease_can_only_add_a_late_entry(field
     os.kill(caller, signal.SIGSTOP)
     settled_by_its_key(field, key)
     os.kill(caller, signal.SIGCONT)
-    late = eventually(lambda: [entry for entry in field.log(key) if entry["kind"] == "late"], 15)
+    late = eventually(lambda: [entry for entry in field.log(key) if entry["kind"] == "late"], 60)
     assert [entry["attempt"] for entry in late] == [1]
     assert [entry["kind"] for entry in field.log(key)] == ["claimed", "lease_lost", "claimed", "result", "late"]
     assert field.intent(key)["status"] == "accepted"

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 def refusal(field: Field, **settings: str) -> str:
     cluster = field.spawn(settings)
-    assert cluster.ended(40) == 1
+    assert cluster.ended(90) == 1
     printed = cluster.printed()
     assert "Traceback" not in printed
     return printed
@@ -49,5 +49,5 @@ def test_a_database_that_does_not_answer(field: Field) -> None:
 
 def test_a_name_that_linux_ignores(field: Field) -> None:
     cluster = field.spawn(arguments=("-n", "mail"))
-    assert cluster.ended(40) == 1
+    assert cluster.ended(90) == 1
     assert "Set Q_CLUSTER_NAME in the environment instead" in cluster.printed()

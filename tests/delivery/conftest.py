@@ -34,14 +34,10 @@ def sandbox(one_sandbox: RunningSandbox) -> RunningSandbox:
 @pytest.fixture
 def place(transactional_db: None, sandbox: RunningSandbox, database_url: Callable[[str], str]) -> Iterator[Workplace]:
     """Give the workplace; whatever the test did, no invariant of delivery may be broken by it."""
-    from django.db import connections
-
-    from notifications import doctor, grants
+    from notifications import doctor
     from notifications.models import ProviderAccount
     from tests.delivery.workplace import Workplace
 
-    # The flush after the test before took the roles' rights with it.
-    grants.apply(connections["owner"])
     account = ProviderAccount.objects.get(name="resend")
     yield Workplace(sandbox, database_url, account.pk)
     broken, _ = doctor.check_moved(0, limit=20_000)

@@ -24,6 +24,7 @@ async def calls_begin(place: Workplace, count: int) -> None:
         await asyncio.sleep(0.02)
 
 
+@pytest.mark.slow  # waits for seconds of real time
 def test_answers_are_kept_while_the_database_is_away_and_recorded_when_it_is_back(place: Workplace) -> None:
     """The loop's connection is ended, and for two seconds no new one is let in, while five calls are in flight."""
     place.enqueue_many(5)
@@ -116,6 +117,7 @@ def test_a_record_whose_commit_got_no_answer_is_repeated_and_counts_once(place: 
     assert (place.intent(intent).state, place.sandbox.ledger(KEY).accepted) == ("accepted", 1)
 
 
+@pytest.mark.slow  # waits for seconds of real time
 def test_a_loop_behind_a_connection_that_swallows_a_commit_delivers_everything_once(place: Workplace) -> None:
     place.enqueue_many(10)
     shop = place.shop(lease_s=4.0, timeout_s=1.0)
@@ -123,14 +125,14 @@ def test_a_loop_behind_a_connection_that_swallows_a_commit_delivers_everything_o
     async def scene() -> None:
         async with DeafProxy(place.dsn()) as proxy, await connected(place.dsn()) as look:
             proxy.swallow("COMMIT")
-            await looped(proxy.dsn, shop, until=await nothing_waits(look), budget_s=30.0)
+            await looped(proxy.dsn, shop, until=await nothing_waits(look), budget_s=90.0)
 
     began = time.monotonic()
     try:
         place.play(scene())
     except SlotLost:
         place.run(shop)
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 120
     assert set(place.states().values()) == {"accepted"}
     ledger = place.sandbox.order("GET", "ledger")
     assert (ledger["accepted"], ledger["twice_count"]) == (10, 0)

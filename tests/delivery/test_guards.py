@@ -177,6 +177,7 @@ def test_a_business_that_cannot_answer_has_not_said_yes(place: Workplace, fault:
     assert (place.intent(intent).state, place.intent(other).state) == ("needs_review", "accepted")
 
 
+@pytest.mark.slow  # waits for seconds of real time
 def test_a_business_that_takes_too_long_to_answer_has_not_said_yes(place: Workplace) -> None:
     """The hook is asked inside the claim: one that hangs must hold up neither the claim nor the loop."""
     intent = place.enqueue(kind="report_alarm")

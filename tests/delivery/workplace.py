@@ -99,7 +99,7 @@ class Workplace:
 
         async def play() -> Any:
             try:
-                return await asyncio.wait_for(scene, 60)
+                return await asyncio.wait_for(scene, 240)
             finally:
                 for shop in self._shops:
                     for account in shop.accounts.values():
@@ -141,7 +141,7 @@ class Workplace:
 
         self.play(scene())
 
-    def run(self, shop: Shop | None = None, *, budget_s: float = 20.0, until: Callable[[], bool] | None = None) -> int:
+    def run(self, shop: Shop | None = None, *, budget_s: float = 90.0, until: Callable[[], bool] | None = None) -> int:
         """Run one loop until nothing waits any more (or `until`), at most for `budget_s`."""
         shop = shop or self.shop()
 
@@ -218,7 +218,7 @@ async def looped(
     shop: Shop,
     *,
     until: Callable[[], bool],
-    budget_s: float = 20.0,
+    budget_s: float = 90.0,
     number: int = 0,
     handed: Callable[[], Awaitable[None]] | None = None,
 ) -> int:

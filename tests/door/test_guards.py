@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+import psycopg
 import pytest
 
 from notifications.states import EntryKind, State
@@ -161,3 +162,38 @@ def test_a_refusal_concerns_its_own_intent_only(owner: Owner, tell: Tell) -> Non
     refused = {row[0]: row[-1] for row in owner.execute(query.encode(), values).fetchall()}
     assert refused == {good.id: None, bad.id: "fence", -1: "missing"}
     assert (good.column("state"), bad.column("state")) == ("retry", "pending")
+
+
+@pytest.mark.parametrize("lowered", [0, 1])
+def test_a_fence_never_falls_even_with_an_entry_that_fits(owner: Owner, tell: Tell, lowered: int) -> None:
+    """Whoever writes log and intent as their owner still cannot let an old lease's answer in."""
+    story = tell().claim().result("not_sent", State.RETRY, delay_s=0).claim()
+    owner.execute(
+        """
+        INSERT INTO notifyops_private.notifications_logentry (month, intent_id, seq, at, kind, from_state, to_state,
+            attempt, generation, trigger, fence, prev, hash)
+        SELECT i.month, i.id, i.seq + 1, now(), 'evidence', i.state, i.state, i.attempt_count, i.generation, 'auto',
+            i.fence, i.head, sha256('any')
+        FROM notifyops_private.notifications_intent i WHERE i.id = %s
+        """,
+        (story.id,),
+    )
+    update = (
+        "UPDATE notifyops_private.notifications_intent SET seq = seq + 1, head = sha256('any'), fence = fence - %s "
+        "WHERE id = %s"
+    )
+    if not lowered:
+        owner.execute(update, (lowered, story.id))
+        return
+    with pytest.raises(psycopg.DatabaseError, match="state moves only by appending"):
+        owner.execute(update, (lowered, story.id))
+
+
+def test_attempts_are_counted_beyond_what_a_small_integer_holds(owner: Owner, tell: Tell) -> None:
+    """Rate limits cost no failure, so that an account which never recovers makes attempts for years."""
+    story = tell().claim().result("not_sent", State.RETRY, delay_s=0)
+    owner.execute("ALTER TABLE notifyops_private.notifications_intent DISABLE TRIGGER USER")
+    owner.execute("UPDATE notifyops_private.notifications_intent SET attempt_count = 32767 WHERE id = %s", (story.id,))
+    owner.execute("ALTER TABLE notifyops_private.notifications_intent ENABLE ALWAYS TRIGGER guarded")
+    story.claim()
+    assert story.column("attempt_count") == 32768

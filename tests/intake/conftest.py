@@ -7,10 +7,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.db import connections
 from psycopg.types.json import Jsonb
-
-from notifications import grants
 
 Connect = Callable[..., psycopg.Connection[Any]]
 Call = Callable[..., tuple[Any, ...]]
@@ -18,13 +15,7 @@ QUERY = "SELECT id, notification_id, created, state FROM notifyops.enqueue(%s, %
 
 
 @pytest.fixture
-def stated_grants(transactional_db: None) -> None:
-    """State every right again: a flush empties the tables that hold them."""
-    grants.apply(connections["owner"])
-
-
-@pytest.fixture
-def writer(stated_grants: None, as_role: Connect) -> Connect:
+def writer(transactional_db: None, as_role: Connect) -> Connect:
     """Give connections of the writer role, which may enqueue in the default workspace and in acme."""
     with as_role("owner") as owner:
         owner.execute(

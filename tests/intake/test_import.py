@@ -7,10 +7,12 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from notifications.models import Content, Intent
 from tests.intake.notify_cli import notify
@@ -150,7 +152,7 @@ def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
 
 @pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 def test_standard_input_is_imported_and_its_rejected_lines_are_kept(
-    stated_grants: None,
+    transactional_db: None,
     process_env: Callable[[str], dict[str, str]],
     tmp_path: Path,
     database_url: Callable[[str], str],
@@ -167,3 +169,21 @@ def test_standard_input_is_imported_and_its_rejected_lines_are_kept(
     assert (tmp_path / "stdin.rejected").read_bytes() == b'{"bad": 1}\n'
     assert Content.objects.get().data == {"title": "\ufffd \ufffd ok"}
     assert b"not UTF-8" in piped(b"\xff\xfe").stderr
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_files_with_the_same_lines_in_reverse_are_imported_at_once(tmp_path: Path) -> None:
+    """Each file is several batches of one transaction, so that only taking turns keeps the two from a deadlock."""
+    records = [record(f"r-{n}") for n in range(3500)]
+    paths = [written(tmp_path / "a.jsonl", *records), written(tmp_path / "b.jsonl", *records[::-1])]
+
+    def imported(path: str) -> Any:
+        try:
+            return notify("import", path, "--json").document
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        counts = list(pool.map(imported, paths))
+    assert sorted((count["created"], count["existing"]) for count in counts) == [(0, 3500), (3500, 0)]
+    assert Intent.objects.count() == 3500

@@ -146,7 +146,7 @@ def test_data_above_256_kb_is_refused() -> None:
 
 @pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 def test_outside_a_transaction_an_enqueue_is_refused_unless_the_site_allows_it(
-    stated_grants: None, settings: Any
+    transactional_db: None, settings: Any
 ) -> None:
     assert getattr(django_settings, "NOTIFYOPS_REQUIRE_ATOMIC", True)
     with pytest.raises(outbox.NotInTransaction, match=r"transaction\.atomic"):

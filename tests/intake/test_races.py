@@ -19,8 +19,8 @@ pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owne
 
 
 def waits_for_a_lock(watcher: psycopg.Connection[Any], pid: int) -> bool:
-    """Wait until that session is blocked by another; False after five seconds."""
-    for _ in range(500):
+    """Wait until that session is blocked by another; False after a minute."""
+    for _ in range(6000):
         row = watcher.execute("SELECT cardinality(pg_blocking_pids(%s))", (pid,)).fetchone()
         if row and row[0]:
             return True
@@ -36,7 +36,7 @@ def test_of_two_callers_racing_for_one_key_one_creates_and_the_other_is_told(
         waiting = pool.submit(owe, second)
         assert waits_for_a_lock(as_role("postgres"), second.info.backend_pid)
         first.commit()
-        assert waiting.result(timeout=10) == (made[0], made[1], False, "pending")
+        assert waiting.result(timeout=60) == (made[0], made[1], False, "pending")
         second.commit()
     assert Intent.objects.count() == 1
 
@@ -47,7 +47,7 @@ def test_when_the_first_rolls_back_the_second_creates(writer: Connect, owe: Call
         waiting = pool.submit(owe, second)
         assert waits_for_a_lock(as_role("postgres"), second.info.backend_pid)
         first.rollback()
-        assert waiting.result(timeout=10)[2]
+        assert waiting.result(timeout=60)[2]
         second.commit()
     assert Intent.objects.count() == 1
 
@@ -71,7 +71,7 @@ def test_a_b_and_b_a_do_not_deadlock(writer: Connect) -> None:
         owed = {"notification_type": "report_ready", "recipient": "ana@example.com", "data": {"title": "Q3"}}
         return Jsonb([{**owed, "report_id": name} for name in names])
 
-    ready = threading.Barrier(2, timeout=10)
+    ready = threading.Barrier(2, timeout=60)
     query = "SELECT created FROM notifyops.enqueue_many(%s) ORDER BY position"
     with writer() as one, writer() as two, ThreadPoolExecutor(2) as pool:
 
@@ -85,12 +85,12 @@ def test_a_b_and_b_a_do_not_deadlock(writer: Connect) -> None:
 
         names = [f"r{n:02}" for n in range(20)]
         counts = [pool.submit(run, one, names), pool.submit(run, two, names[::-1])]
-        assert sum(count.result(timeout=60) for count in counts) == 400
+        assert sum(count.result(timeout=120) for count in counts) == 400
     assert Intent.objects.count() == 400
 
 
-def test_keys_given_and_keys_made_are_inserted_in_one_order(writer: Connect) -> None:
-    """The order must be that of the key itself, whether the caller named it or it was made of type and report."""
+def test_rows_are_written_in_one_order_however_they_are_given(writer: Connect) -> None:
+    """By workspace, report and type, then by key, whether the caller named it or it was made of type and report."""
     plain: dict[str, Any] = {
         "notification_type": "report_ready",
         "recipient": "ana@example.com",
@@ -98,16 +98,15 @@ def test_keys_given_and_keys_made_are_inserted_in_one_order(writer: Connect) -> 
     }
     made = {**plain, "report_id": "b"}
     named = {**plain, "report_id": "b", "options": {"notification_id": "report-ready/b"}}
-    before = {**plain, "report_id": "c", "options": {"notification_id": "report-ready/aa"}}
+    after = {**plain, "report_id": "c", "options": {"notification_id": "report-ready/aa"}}
     query = "SELECT id FROM notifyops.enqueue_many(%s) ORDER BY position"
     with writer() as connection:
-        ids = [row[0] for row in connection.execute(query, (Jsonb([named, before]),)).fetchall()]
+        ids = [row[0] for row in connection.execute(query, (Jsonb([after, named]),)).fetchall()]
         assert ids[1] < ids[0]
-        assert connection.execute(query, (Jsonb([before, made]),)).fetchall() == [(ids[1],), (ids[0],)]
-        other = [{**one, "options": {**one.get("options", {}), "workspace": "acme"}} for one in (made, before)]
+        assert connection.execute(query, (Jsonb([made, after]),)).fetchall() == [(ids[1],), (ids[0],)]
+        other = [{**one, "options": {**one.get("options", {}), "workspace": "acme"}} for one in (after, made)]
         ids = [row[0] for row in connection.execute(query, (Jsonb(other),)).fetchall()]
-        # acme/report-ready/b and report-ready/aa
-        assert ids[0] < ids[1]
+        assert ids[1] < ids[0]
 
 
 def at(connection: psycopg.Connection[Any], moment: datetime) -> psycopg.Connection[Any]:
@@ -138,6 +137,6 @@ def test_two_sessions_on_both_sides_of_a_months_end_owe_one(writer: Connect, owe
         waiting = pool.submit(owe, second, "demo-009")
         assert waits_for_a_lock(as_role("postgres"), second.info.backend_pid)
         first.commit()
-        assert not waiting.result(timeout=10)[2]
+        assert not waiting.result(timeout=60)[2]
         second.commit()
     assert Intent.objects.count() == 1

@@ -36,7 +36,7 @@ def command(folder: Path, program: str, *, grace_s: float = 5.0) -> Command:
 
 
 def wait_for(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 15
+    end = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.02)

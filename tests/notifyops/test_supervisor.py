@@ -43,7 +43,7 @@ def known(home: Path) -> dict[str, Any]:
 
 def answers(url: str) -> bool:
     try:
-        urllib.request.urlopen(url, timeout=5).close()
+        urllib.request.urlopen(url, timeout=30).close()
     except OSError:
         return False
     return True
@@ -89,7 +89,7 @@ def test_the_sandbox_knows_where_to_send_its_receipts(installation: dict[str, An
     asked = urllib.request.Request(
         f"{installation['sandbox_url']}/webhooks", headers={"Authorization": f"Bearer {key}"}
     )
-    with urllib.request.urlopen(asked, timeout=5) as answer:
+    with urllib.request.urlopen(asked, timeout=30) as answer:
         endpoints = [hook["endpoint"] for hook in json.load(answer)["data"]]
     assert endpoints == [f"{installation['web_url']}/api/v1/providers/resend/events"]
 

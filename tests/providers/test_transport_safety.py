@@ -136,15 +136,19 @@ def test_a_compressed_answer_counts_only_where_it_is_whole(run: Runner, encoding
 
 @pytest.mark.parametrize(("status", "outcome"), [("200 OK", Outcome.UNKNOWN), ("422 No", Outcome.REJECTED)])
 def test_an_endless_body_is_not_read_to_its_end(run: Runner, status: str, outcome: Outcome) -> None:
+    taken: list[int] = []
+
     async def flood(peer: Peer) -> None:
         await peer.read_request()
-        await peer.say(f"HTTP/1.1 {status}\r\nContent-Length: 100000000\r\n\r\n".encode(), *[b"x" * 65536] * 1500)
+        await peer.say(f"HTTP/1.1 {status}\r\nContent-Length: 100000000\r\n\r\n".encode())
+        for place in range(1500):
+            await peer.say(b"x" * 65536)
+            taken.append(place)
 
     async def play() -> None:
         async with scripted(flood) as server:
-            started = time.perf_counter()
             assert (await sent_once(server.url)).outcome is outcome
-            assert time.perf_counter() - started < 1
+            assert len(taken) < 1000, "of 94 MB no more than both sides' buffers hold"
 
     run(play())
 
@@ -157,7 +161,7 @@ def test_a_hung_name_server_holds_up_neither_the_call_nor_the_end_of_the_loop(
 
     def hang(host: Any, *rest: Any, **named: Any) -> Any:
         if host == "hangs.example.com":
-            released.wait(10)
+            released.wait(120)
         return real(host, *rest, **named)
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
@@ -166,7 +170,7 @@ def test_a_hung_name_server_holds_up_neither_the_call_nor_the_end_of_the_loop(
     took_s = time.perf_counter() - started
     released.set()
     assert (result.outcome, result.code) == (Outcome.NOT_SENT, "not_sent.deadline")
-    assert took_s < 1
+    assert took_s < 60
 
 
 def test_a_name_is_resolved_and_its_address_is_used(run: Runner) -> None:

@@ -9,9 +9,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.db import connections
-
-from notifications import grants
 
 DOC = Path(__file__).parents[2] / "docs" / "enqueue.md"
 SHOP = """
@@ -39,7 +36,6 @@ def recipe(name: str) -> str:
 @pytest.fixture
 def shop(transactional_db: None, as_role: Callable[..., psycopg.Connection[Any]]) -> Iterator[psycopg.Connection[Any]]:
     """Give the application's connection, logged in as the writer role, with two draft reports."""
-    grants.apply(connections["owner"])
     with as_role("postgres") as admin:
         admin.execute(SHOP)
         with as_role("writer") as connection:

@@ -45,7 +45,7 @@ def call(sandbox: RunningSandbox, method: str, path: str, body: Any = None, **he
     wanted: dict[str, str | None] = {"authorization": f"Bearer {sandbox.full_key}", "user-agent": "tests"}
     wanted |= {name.replace("_", "-"): value for name, value in headers.items()}
     raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-    connection = http.client.HTTPConnection("127.0.0.1", sandbox.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", sandbox.port, timeout=60)
     try:
         connection.putrequest(method, path, skip_accept_encoding=True)
         for name, value in wanted.items():
@@ -96,7 +96,7 @@ def talk(sandbox: RunningSandbox, sent: bytes, *, for_s: float = 5.0) -> tuple[b
     return came, "fin"
 
 
-def eventually(what: Callable[[], Any], within_s: float = 5.0) -> Any:
+def eventually(what: Callable[[], Any], within_s: float = 60.0) -> Any:
     """Give the first true value; fail when there is none in time."""
     deadline = time.monotonic() + within_s
     while not (found := what()):

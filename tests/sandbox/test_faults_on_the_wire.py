@@ -13,7 +13,7 @@ import pytest
 
 from notifications.sandbox.app import RunningSandbox
 from notifications.sandbox.breakage import KINDS
-from tests.sandbox.callers import request_bytes, send, talk
+from tests.sandbox.callers import eventually, request_bytes, send, talk
 
 KEY = "report-ready/demo-001"
 
@@ -154,16 +154,15 @@ def test_several_early_hints_come_before_the_answer(sandbox: RunningSandbox) -> 
 
 
 def test_a_client_that_leaves_does_not_stop_the_acceptance(sandbox: RunningSandbox) -> None:
-    sandbox.fault(stage="during", kind="delay", seconds=0.5)
+    sandbox.fault(stage="during", kind="delay", seconds=1.5)
     talk(sandbox, request_bytes(sandbox, KEY), for_s=0.1)
     assert sandbox.ledger(KEY).accepted == 0
-    time.sleep(0.7)
-    assert sandbox.ledger(KEY).accepted == 1
+    eventually(lambda: sandbox.ledger(KEY).accepted == 1)
 
 
 def test_a_client_that_closes_its_half_still_gets_its_answer(sandbox: RunningSandbox) -> None:
     sandbox.fault(stage="during", kind="delay", seconds=0.2)
-    with socket.create_connection(("127.0.0.1", sandbox.port), timeout=5) as connection:
+    with socket.create_connection(("127.0.0.1", sandbox.port), timeout=60) as connection:
         connection.sendall(request_bytes(sandbox, KEY))
         connection.shutdown(socket.SHUT_WR)
         assert connection.recv(65_536).startswith(b"HTTP/1.1 200 OK")

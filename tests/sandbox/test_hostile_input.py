@@ -91,7 +91,7 @@ def test_pipelined_requests_are_answered_in_order(sandbox: RunningSandbox) -> No
 
 def test_a_client_that_expects_100_continue_gets_it(sandbox: RunningSandbox) -> None:
     head, _, body = request_bytes(sandbox, "k").partition(b"\r\n\r\n")
-    with socket.create_connection(("127.0.0.1", sandbox.port), timeout=5) as connection:
+    with socket.create_connection(("127.0.0.1", sandbox.port), timeout=60) as connection:
         connection.sendall(head + b"\r\nExpect: 100-continue\r\n\r\n")
         assert connection.recv(1_000) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(body)

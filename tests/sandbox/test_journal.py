@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import stat
 from pathlib import Path
@@ -128,3 +130,12 @@ def test_reset_empties_the_journal(tmp_path: Path) -> None:
         send(sandbox, "k2")
     with running_sandbox(journal=tmp_path / "j") as sandbox:
         assert (sandbox.ledger("k").accepted, sandbox.ledger("k2").accepted) == (0, 1)
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_recalling_leaves_the_collector_of_garbage_as_it_was(tmp_path: Path, damaged: bool) -> None:
+    """It is off meanwhile, since it would look again and again at what all stays."""
+    (tmp_path / "j").write_bytes(b'{"fact":"request","key":"k"}\n' + b"not json\n" * damaged)
+    with contextlib.suppress(Misused), running_sandbox(journal=tmp_path / "j") as sandbox:
+        assert sandbox.ledger("k").http_requests == 1
+    assert gc.isenabled()

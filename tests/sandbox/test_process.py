@@ -40,7 +40,7 @@ class Process:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, wanted, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, json.loads(answer.read())
         except urllib.error.HTTPError as error:
             with error:
@@ -81,7 +81,7 @@ def ended(
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
 
@@ -103,11 +103,11 @@ def test_it_is_ready_within_a_second_and_needs_no_database() -> None:
 def test_a_signal_ends_it_at_once_even_with_calls_in_hand(number: signal.Signals) -> None:
     with started("--port", "0", "--control") as sandbox:
         sandbox.ask("POST", "/__sandbox__/faults", {"kind": "hang"})
-        with socket.create_connection(("127.0.0.1", int(sandbox.url.rpartition(":")[2])), timeout=5) as connection:
+        with socket.create_connection(("127.0.0.1", int(sandbox.url.rpartition(":")[2])), timeout=60) as connection:
             connection.sendall(b"GET /emails HTTP/1.1\r\nUser-Agent: t\r\n\r\n")
             time.sleep(0.1)
             sandbox.child.send_signal(number)
-            assert sandbox.child.wait(timeout=3) == 0
+            assert sandbox.child.wait(timeout=30) == 0
         assert sandbox.child.stderr is not None
         assert sandbox.child.stderr.read() == ""
 
@@ -169,7 +169,7 @@ def test_manage_py_starts_the_same_sandbox_and_refuses_alike() -> None:
         assert "cannot listen" in refused.stderr
         assert "Traceback" not in refused.stderr
         sandbox.child.terminate()
-        assert sandbox.child.wait(timeout=5) == 0
+        assert sandbox.child.wait(timeout=30) == 0
 
 
 def test_a_killed_sandbox_remembers_what_it_accepted(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_a_killed_sandbox_remembers_what_it_accepted(tmp_path: Path) -> None:
     with started(*options) as sandbox:
         accepted = [sandbox.ask("POST", "/emails", MESSAGE, idempotency_key=f"k{n}")[1]["id"] for n in range(20)]
         sandbox.child.kill()
-        sandbox.child.wait(timeout=5)
+        sandbox.child.wait(timeout=30)
     with started(*options) as sandbox:
         again = [sandbox.ask("POST", "/emails", MESSAGE, idempotency_key=f"k{n}")[1]["id"] for n in range(20)]
         assert again == accepted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -39,11 +40,20 @@ def test_a_caller_without_user_agent_is_stopped_at_the_edge(sandbox: RunningSand
     assert str(heard.header("content-type")).startswith("text/plain")
 
 
+def in_one_window(calls: Callable[[], list[Heard]]) -> list[Heard]:
+    """Make the calls at the beginning of a second, again and again until all of them fell into one."""
+    for _ in range(60):
+        time.sleep(1.0 - time.monotonic() % 1.0)
+        began = time.monotonic()
+        heard = calls()
+        if began // 1 == time.monotonic() // 1:
+            return heard
+    raise AssertionError("this machine is too busy to make these calls within one second")
+
+
 def test_the_rate_window_refuses_what_exceeds_it_and_says_when_to_come_back() -> None:
     with running_sandbox(rate_per_s=3) as sandbox:
-        # Begin with a window, so that all four requests fall into one.
-        time.sleep(1.0 - time.monotonic() % 1.0)
-        first, *_, fourth = [send(sandbox) for _ in range(4)]
+        first, *_, fourth = in_one_window(lambda: [send(sandbox) for _ in range(4)])
         assert first.status == 200
         assert first.header("ratelimit-policy") == "3;w=1"
         assert first.header("ratelimit-limit") == "3"
@@ -58,9 +68,10 @@ def test_the_rate_window_refuses_what_exceeds_it_and_says_when_to_come_back() ->
 
 def test_the_rate_is_checked_before_the_key() -> None:
     with running_sandbox(rate_per_s=1) as sandbox:
-        time.sleep(1.0 - time.monotonic() % 1.0)
-        send(sandbox)
-        refused(call(sandbox, "POST", "/emails", MESSAGE, authorization=None), 429, "rate_limit_exceeded")
+        _, second = in_one_window(
+            lambda: [send(sandbox), call(sandbox, "POST", "/emails", MESSAGE, authorization=None)]
+        )
+        refused(second, 429, "rate_limit_exceeded")
 
 
 def test_each_kind_of_api_key_is_told_apart(sandbox: RunningSandbox) -> None:

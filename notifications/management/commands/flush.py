@@ -6,11 +6,8 @@ from typing import Any
 
 from django.apps import apps
 from django.core.management.commands import flush
-from django.core.management.sql import emit_post_migrate_signal
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-
-from notifications import grants
 
 # Filled from the code by migrations and post_migrate, the same after every test.
 KEPT = frozenset({"django_migrations", "django_content_type", "auth_permission"})
@@ -23,18 +20,14 @@ class Command(flush.Command):
     """
 
     def handle(self, **options: Any) -> None:
-        """Truncate what holds rows, then let post_migrate put the reference rows back."""
-        alias = options["database"]
-        connection = connections[alias]
+        """Empty what holds rows; the function itself puts the reference rows back."""
+        connection = connections[options["database"]]
         if not _has_test_doors(connection):
             super().handle(**options)
             return
         tables = {model._meta.db_table for model in apps.get_models(include_auto_created=True)} - KEPT
         with connection.cursor() as cursor:
             cursor.execute("SELECT notifyops_test.truncate_all(%s::text[])", [sorted(tables)])
-        grants.apply(connection)  # who may do what stands in tables too
-        if not options.get("inhibit_post_migrate"):
-            emit_post_migrate_signal(options["verbosity"], options["interactive"], alias)
 
 
 def _has_test_doors(connection: BaseDatabaseWrapper) -> bool:
