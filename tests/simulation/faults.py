@@ -79,13 +79,14 @@ TRANSACTION: Final = ("begin", "inside", "commit", "committed")
 POINTS: Final = (
     "worker idle",
     *(f"claim {step}" for step in TRANSACTION),
+    "send begin",
     "send connect",
     "send write",
     "send answer",
     "record statement",
     "record executed",
     *(f"record {step}" for step in TRANSACTION),
-    *(f"intake {step}" for step in TRANSACTION if step != "inside"),
+    *(f"intake {step}" for step in TRANSACTION),
     "person read",
     "person decide",
 )
@@ -172,7 +173,8 @@ class Plan:
                 self._aimed[place] = (point, fault, occurrence - 1)
                 if occurrence == 0:
                     return fault
-        number = self.rng.random()
+        # Around the call faults come more often: there they could cost a message, or make two.
+        number = self.rng.random() / (2.0 if point.startswith("send") else 1.0)
         for fault, chance in _CHANCES.items():
             number -= chance
             if number < 0:

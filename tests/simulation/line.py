@@ -6,6 +6,7 @@ of psycopg's. BEGIN goes with the first statement, as in the pipeline that the c
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
@@ -196,8 +197,9 @@ class Link:
         """Plans are kept: they are the same for every schedule."""
 
     async def lost(self, error: psycopg.Error) -> bool:
-        """Wait for a turn; the next `get` opens a new line."""
+        """Wait until the database is back, and for a turn; the next `get` opens a new line."""
         await self.close()
+        await asyncio.sleep(max(0.0, self._made[0].away_until - self._made[0].scheduler.now))
         await self._made[0].scheduler.turn(f"{self._made[3]} lost")
         return True
 
@@ -222,6 +224,15 @@ class Wires:
     def moment(self) -> datetime:
         """Give the database's own time."""
         return at(self.scheduler.now + self.scheduler.database_off_by_s, self.start)
+
+    def lease_left_s(self, intent: int, worker: str) -> float:
+        """Give how long the worker still holds the intent's lease, as every other worker can see; 0 where it does not."""
+        query = (
+            "SELECT extract(epoch FROM next_attempt_at - %s)::float FROM notifyops_private.notifications_intent "
+            "WHERE id = %s AND state = 'sending' AND leased_by = %s"
+        )
+        row = self.database.owner.execute(query, (self.moment(), intent, worker)).fetchone()
+        return 0.0 if row is None else float(row[0])
 
     def restart(self) -> None:
         """Restart the database: every connection is lost, and for some seconds none can be made."""

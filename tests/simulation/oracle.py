@@ -25,6 +25,12 @@ WHERE account_id = %s AND state IN ('pending', 'retry', 'sending')
 """
 _DOCTOR: Final = "SELECT invariant, intent_id, detail FROM notifyops_private.doctor_v1(%s::bigint[])"
 _VERIFY: Final = "SELECT * FROM notifyops_private.verify_v1(%s, %s)"
+_HOLDERS: Final = """
+SELECT r.intent_id, r.attempt, c.worker, r.worker FROM notifyops_private.notifications_logentry r
+JOIN notifyops_private.notifications_logentry c ON c.intent_id = r.intent_id AND c.month = r.month
+    AND c.kind = 'claimed' AND c.attempt = r.attempt AND c.worker <> r.worker
+WHERE r.kind = 'result' AND r.intent_id = ANY (%s)
+"""
 _LOG: Final = """
 SELECT i.id, i.type, l.at, l.kind, l.from_state, l.to_state, l.attempt, l.generation, l.fence, l.worker, l.outcome, l.code,
     l.actor
@@ -95,8 +101,10 @@ def _against_the_ledger(intent: dict[str, Any], accepted: list[Any]) -> Iterator
 
 
 def _invariants(world: World, ids: list[int]) -> Iterator[Violation]:
-    """G3: the invariants of `notify doctor`, and the chains that `notify verify` checks."""
+    """G3: results by the lease's holder, the invariants of `notify doctor`, the chains that `notify verify` checks."""
     owner = world.database.owner
+    for intent, attempt, holder, writer in owner.execute(_HOLDERS, (ids,)).fetchall():
+        yield Violation("result_by_another", f"intent {intent}: attempt {attempt} of {holder} was ended by {writer}")
     for invariant, intent, detail in owner.execute(_DOCTOR, (ids,)).fetchall():
         # A provider that lied may give one key two ids: that is what the invariant is for.
         if not (invariant == "one_id_per_key" and intent in world.provider.lied_about):

@@ -46,16 +46,18 @@ async def owe(world: World, process: Process) -> None:
     link = Link(world.wires, process, "web", "intake")
     wanted = _wishes(world)
     while wanted:
-        item = wanted[0]
+        batch = wanted[: world.rng.randint(1, 3)]
         try:
             line = await link.get()
             async with line.transaction():
-                await line.execute(*enqueue_values(item))
+                for item in batch:
+                    await line.execute(*enqueue_values(item))
         except psycopg.OperationalError:
             await link.close()
         else:
-            world.owed.append(wanted.pop(0)["report"])
-        await asyncio.sleep(world.rng.choice((0.0, 0.0, 5.0, 90.0)))
+            world.owed += [item["report"] for item in batch]
+            del wanted[: len(batch)]
+        await asyncio.sleep(world.rng.choice((0.0, 0.0, 0.0, 40.0)))
     await world.finished.wait()
 
 
@@ -63,7 +65,7 @@ def _wishes(world: World) -> list[dict[str, Any]]:
     """Give what is to be owed: always the same, also for a successor, since the keys make repeats harmless."""
     rng = world.fixed_rng("wishes")
     wishes = []
-    for number in range(rng.randint(3, 6)):
+    for number in range(rng.randint(4, 8)):
         options = {"channel": world.channel}
         if rng.random() < 0.1:
             options["priority"] = "urgent"

@@ -91,6 +91,7 @@ class SimulatedProvider:
 
     scheduler: Scheduler
     keyed: bool
+    lease_left_s: Callable[[int, str], float]
     accepted: list[Acceptance] = field(default_factory=list)
     lied_about: set[int] = field(default_factory=set)
     complaints: list[str] = field(default_factory=list)
@@ -108,6 +109,8 @@ class SimulatedProvider:
             # A clock of the database that was put on ends leases early: by assumption 3 the key alone protects then.
             if other.intent == intent and not self.scheduler.was_stepped:
                 self.complaints.append(f"calls overlap: intent {intent} by {other.by} and {by}")
+        if self.lease_left_s(intent, by) < left_s and not self.scheduler.was_stepped:
+            self.complaints.append(f"outside its lease: intent {intent} by {by}")
         self._digests[request.key].add(hashlib.sha256(request.body).digest())
         if len(self._digests[request.key]) > 1:
             self.complaints.append(f"other bytes under one key: {request.key}")
@@ -197,8 +200,8 @@ class Adapter:
         written = self.world.hears(request, self.process.name, max(0.0, ends_at - self.boot_clock()))
         result, takes_s = self._handled(call, request)
         await asyncio.sleep(min(takes_s, request.timeout_s))
-        written.ended = True
         await turn("send answer")
+        written.ended = True
         if call is Call.BUG:
             raise RuntimeError("a bug of the adapter")
         return NO_ANSWER if takes_s > request.timeout_s else result

@@ -173,6 +173,7 @@ def _always_anew(database: Database) -> AbstractContextManager[None]:
     )
 
 
+NO_LEASE: Final = "(i.next_attempt_at <= t OR i.state = 'sending')"
 DUE: Final = "AND i.lane = s.lane AND i.next_attempt_at <= t"
 SAFEGUARDS: Final = (
     Safeguard(
@@ -198,7 +199,8 @@ SAFEGUARDS: Final = (
         "lease",
         "what is being sent is picked again at once",
         lambda database: all_of(
-            cut(database, "pick_v1", DUE, "AND i.lane = s.lane AND (i.next_attempt_at <= t OR i.state = 'sending')"),
+            cut(database, "pick_v1", "i.next_attempt_at <= t LIMIT 1", f"{NO_LEASE} LIMIT 1"),
+            cut(database, "pick_v1", DUE, f"AND i.lane = s.lane AND {NO_LEASE}"),
             cut(database, "barred_v1", "WHEN i.next_attempt_at > t THEN 'lease_live'", "WHEN false THEN ''"),
         ),
     ),

@@ -19,9 +19,13 @@ from tests.simulation.faults import Fault, Plan
 
 PROCESS: ContextVar[Process] = ContextVar("process")
 
-TICKS_S: Final = (0.0, 0.0, 0.0, 0.3, 0.5, 2.0, 4.0, 10.0)
-PAUSES_S: Final = (20.0, 35.0, 45.0, 55.0, 65.0, 200.0, 2000.0)
+TICKS_S: Final = (0.0, 0.0, 0.0, 0.3, 0.5, 2.0, 8.0)
+# In a slow world much happens within a lease, in a quick one leases end between two steps.
+PACES: Final = (0.1, 0.3, 1.0)
+PAUSES_S: Final = (20.0, 35.0, 45.0, 50.0, 55.0, 65.0, 200.0, 2000.0)
 JUMPS_S: Final = (70.0, 400.0, 3600.0, 108_000.0)
+# Pauses that end about when the lease of the last claim does, which is for 60 seconds, 49 of them for the write.
+AROUND_LEASE_S: Final = (47.0, 49.5, 52.0, 55.0, 58.0, 61.0, 65.0)
 FREEZE_S: Final = 108_000.0
 STEPS_S: Final = (-300.0, -60.0, 60.0, 300.0)
 # The database's clock may be wrong by less than the margin of the window (docs/guarantees.md, assumption 3).
@@ -35,6 +39,7 @@ class Process:
     name: str
     host: float  # what its host's boot clock shows when the world begins
     alive: bool = True
+    claimed_at: float = 0.0
     paused_until: float = 0.0
     thaws_after: int | None = None
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -57,6 +62,7 @@ class Scheduler:
     rng: Random
     plan: Plan
     storm: int
+    pace: float = 1.0
     now: float = 0.0
     database_off_by_s: float = 0.0
     was_stepped: bool = False
@@ -100,7 +106,7 @@ class Scheduler:
             assert until_timer_s is not None, "nothing can ever happen again"
             self.advance(until_timer_s)
         else:
-            tick_s = self.rng.choice(TICKS_S)
+            tick_s = self.pace * self.rng.choice(TICKS_S)
             self.advance(tick_s)
             # What the time brings comes before what the strand does then.
             if until_timer_s is None or tick_s < until_timer_s:
@@ -136,13 +142,15 @@ class Scheduler:
 
     def _go_on(self, one: Parked) -> None:
         fault = self.plan.at(one.point)
+        if one.point == "claim begin":
+            one.process.claimed_at = self.now
         self.trace.append(f"{self.now:.1f} {one.process.name} {one.point}{f' {fault}' if fault else ''}")
         match fault:
             case Fault.CRASH:
                 self.on_crash(one.process)
                 return
             case Fault.PAUSE:
-                self._pause(one.process, self.rng.choice(PAUSES_S))
+                self._pause(one.process, self._pause_s(one.process))
                 return
             case Fault.FREEZE:
                 self._pause(one.process, FREEZE_S + 3600 * self.rng.random())
@@ -162,6 +170,10 @@ class Scheduler:
         self.database_off_by_s = max(-MOST_WRONG_S, min(MOST_WRONG_S, wanted))
         self.was_stepped = True
 
+    def _pause_s(self, process: Process) -> float:
+        ends_at = process.claimed_at + self.rng.choice(AROUND_LEASE_S)
+        return ends_at - self.now if ends_at > self.now and self.rng.random() < 0.6 else self.rng.choice(PAUSES_S)
+
     def _pause(self, process: Process, seconds: float) -> None:
         process.paused_until = self.now + seconds
         # The others go on for a while before the rest of the time passes for all.
@@ -180,6 +192,7 @@ class Scheduler:
 
     def _calm_down(self) -> None:
         self.plan.calm = True
+        self.pace = 1.0
         for process in self.processes:
             process.paused_until = self.now
         self.trace.append(f"{self.now:.1f} the faults stop")

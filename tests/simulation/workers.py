@@ -72,13 +72,13 @@ class Worker:
         if leases:
             return 0.0
         if not self.world.is_calm:
-            return self.world.rng.choice((0.5, 3.0, 12.0))
+            return self.world.rng.choice((0.5, 2.0, 6.0))
         due_s = await next_due_s(line, list(self.shop.accounts))
-        return 60.0 if due_s is None else min(max(due_s, 1.0), 60.0)
+        return 120.0 if due_s is None else due_s + self.world.rng.choice((0.5, 1.0, 5.0))
 
     async def _call(self, lease: Lease) -> None:
-        # Where leases wait for a place, time passes before the call.
-        await asyncio.sleep(self.world.rng.choice((0.0, 0.0, 0.2, 6.0)))
+        # Leases wait for a place: time passes before the call.
+        await self.world.turn("send begin")
         if self.stopping:
             self.records.add(sending.give_back(lease))
             return

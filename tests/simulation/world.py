@@ -18,9 +18,9 @@ from tests.simulation.eventloop import SimulatedLoop
 from tests.simulation.faults import Coverage, Plan
 from tests.simulation.line import Wires
 from tests.simulation.provider import Adapter, SimulatedProvider
-from tests.simulation.scheduler import PROCESS, Process, Scheduler
+from tests.simulation.scheduler import PACES, PROCESS, Process, Scheduler
 
-STORM: Final = (120, 260)
+STORM: Final = (200, 360)
 # Everything is settled within two hours of the world's time once the faults stop.
 SETTLES_WITHIN_S: Final = 7200.0
 # Looking at the database costs: not more often than this.
@@ -97,7 +97,7 @@ class World:
         clock = boot_clock(self.scheduler, process)
         adapter = Adapter(self.provider, self.scheduler.plan, process, self.releases, clock)
         account = Account(self.account, self.channel, "Acme <reports@example.com>", adapter, 10.0)
-        rules = Rules(site="simulation", concurrency=4)
+        rules = Rules(site="simulation", retry_delays_s=(20.0, 60.0))
         return Shop(rules, {self.account: account}, rng=random.Random(self.rng.random()), clock=clock)
 
     def _ended(self, process: Process, task: asyncio.Task[None]) -> None:
@@ -124,15 +124,16 @@ def simulated_boot_clock(scheduler: Scheduler) -> Iterator[None]:
 def made(database: Database, seed: int, coverage: Coverage, mark: str) -> World:
     """Make the world of a seed; `mark` keeps its rows apart from those of every other run."""
     rng = random.Random(seed)
-    scheduler = Scheduler(rng, Plan(rng, seed, coverage), storm=rng.randint(*STORM))
+    scheduler = Scheduler(rng, Plan(rng, seed, coverage), rng.randint(*STORM), rng.choice(PACES))
     channel = f"{mark}-{seed}"
+    wires = Wires(database, scheduler, timedelta(hours=rng.randrange(24 * 40)))
     world = World(
         database=database,
         seed=seed,
         channel=channel,
         scheduler=scheduler,
-        wires=Wires(database, scheduler, timedelta(hours=rng.randrange(24 * 40))),
-        provider=SimulatedProvider(scheduler, keyed=rng.random() < 0.75),
+        wires=wires,
+        provider=SimulatedProvider(scheduler, rng.random() < 0.75, wires.lease_left_s),
         account=database.new_account(channel),
     )
     scheduler.loop = SimulatedLoop(scheduler)
