@@ -57,9 +57,7 @@ def counts_of_all(chunks: int) -> Coverage | None:
         return None
     together = Coverage()
     for one in _read(paths):
-        together.add(
-            Coverage(one["schedules"], one["steps"], Counter(one["taken"]), Counter(one["points"]))
-        )
+        together.add(Coverage(one["schedules"], one["steps"], Counter(one["taken"]), Counter(one["points"])))
     return together
 
 

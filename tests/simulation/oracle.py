@@ -119,6 +119,10 @@ def story(world: World) -> list[str]:
     lines = [f"provider: {'keeps keys' if world.provider.keyed else 'knows no keys'}"]
     for row in world.database.owner.execute(_LOG, (world.account,)).fetchall():
         seconds = (row[2] - at(0, world.wires.start)).total_seconds()
-        lines.append(f"{row[0]} {row[1]} {seconds:.1f} " + " ".join("–" if cell is None else str(cell) for cell in row[3:]))
-    lines += [f"accepted {one.at:.1f} intent {one.intent} {one.key} {one.message_id}" for one in world.provider.accepted]
+        lines.append(
+            f"{row[0]} {row[1]} {seconds:.1f} " + " ".join("–" if cell is None else str(cell) for cell in row[3:])
+        )
+    lines += [
+        f"accepted {one.at:.1f} intent {one.intent} {one.key} {one.message_id}" for one in world.provider.accepted
+    ]
     return lines

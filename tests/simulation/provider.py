@@ -35,9 +35,7 @@ def answer(outcome: Outcome, kind: ResultClass, code: str, status: int | None = 
 NO_ANSWER: Final = answer(Outcome.UNKNOWN, ResultClass.UNKNOWN, "unknown.deadline")
 REFUSED: Final = answer(Outcome.NOT_SENT, ResultClass.RETRYABLE, "not_sent.refused")
 TOO_LATE: Final = answer(Outcome.NOT_SENT, ResultClass.RETRYABLE, "not_sent.deadline")
-IN_FLIGHT: Final = answer(
-    Outcome.IN_FLIGHT, ResultClass.IN_FLIGHT, "resend.409.concurrent_idempotent_requests", 409
-)
+IN_FLIGHT: Final = answer(Outcome.IN_FLIGHT, ResultClass.IN_FLIGHT, "resend.409.concurrent_idempotent_requests", 409)
 CONFLICT: Final = answer(Outcome.CONFLICT, ResultClass.CONFLICT, "resend.409.invalid_idempotent_request", 409)
 FAILED: Final = answer(Outcome.UNKNOWN, ResultClass.UNKNOWN, "resend.500.application_error", 500)
 # What is said without looking at the message: nothing was accepted, but for FAILED_AFTER and GARBLED.

@@ -49,7 +49,9 @@ def put(owner: Any, name: str, value: Any) -> Iterator[None]:
 @contextlib.contextmanager
 def cut(database: Database, function: str, old: str, new: str) -> Iterator[None]:
     """Change the text of one of the database's functions while the block runs."""
-    row = database.owner.execute("SELECT pg_get_functiondef(%s::regproc)", (f"notifyops_private.{function}",)).fetchone()
+    row = database.owner.execute(
+        "SELECT pg_get_functiondef(%s::regproc)", (f"notifyops_private.{function}",)
+    ).fetchone()
     assert row is not None
     text = str(row[0])
     assert text.count(old) == 1, f"{function} does not say {old!r} once any more: write this removal anew"
@@ -204,12 +206,12 @@ SAFEGUARDS: Final = (
             cut(database, "barred_v1", "WHEN i.next_attempt_at > t THEN 'lease_live'", "WHEN false THEN ''"),
         ),
     ),
-    Safeguard(
-        "check at the write", "the write is not checked", lambda _: put(Lease, "may_write", lambda lease: None)
-    ),
+    Safeguard("check at the write", "the write is not checked", lambda _: put(Lease, "may_write", lambda lease: None)),
     Safeguard("lease budget", "writing is allowed until the lease's very end", leases(_to_the_end)),
     Safeguard(
-        "lease timed from before BEGIN", "the lease is counted from when the claim's answer was heard", leases(_timed_after)
+        "lease timed from before BEGIN",
+        "the lease is counted from when the claim's answer was heard",
+        leases(_timed_after),
     ),
     Safeguard("window check, at the claim and at the door", "neither looks at the window", _no_window),
     Safeguard(
