@@ -19,7 +19,7 @@ LONGEST_COOLDOWN_S = 600.0
 
 _WAIT = """
 INSERT INTO notifyops_private.notifications_circuit AS c (account_id, wait_until, changed_at)
-VALUES (%(account)s, clock_timestamp() + make_interval(secs => %(wait_s)s), clock_timestamp())
+VALUES (%(account)s, notifyops_private.clock_v1() + make_interval(secs => %(wait_s)s), notifyops_private.clock_v1())
 ON CONFLICT (account_id) DO UPDATE SET wait_until = greatest(c.wait_until, excluded.wait_until),
     changed_at = excluded.changed_at
 """
@@ -27,19 +27,19 @@ ON CONFLICT (account_id) DO UPDATE SET wait_until = greatest(c.wait_until, exclu
 _QUOTA = """
 INSERT INTO notifyops_private.notifications_circuit AS c (account_id, open_until, reason, code, changed_at)
 VALUES (%(account)s, CASE WHEN %(reason)s = 'daily_quota'
-    THEN (date_trunc('day', clock_timestamp() AT TIME ZONE 'UTC') + interval '1 day') AT TIME ZONE 'UTC'
-    ELSE 'infinity' END, %(reason)s, %(code)s, clock_timestamp())
+    THEN (date_trunc('day', notifyops_private.clock_v1() AT TIME ZONE 'UTC') + interval '1 day') AT TIME ZONE 'UTC'
+    ELSE 'infinity' END, %(reason)s, %(code)s, notifyops_private.clock_v1())
 ON CONFLICT (account_id) DO UPDATE SET open_until = greatest(c.open_until, excluded.open_until),
     reason = excluded.reason, code = excluded.code, changed_at = excluded.changed_at
 """
 # Repeated refusals of the account itself open the circuit, each further one twice as long.
 _CONFIG = """
 INSERT INTO notifyops_private.notifications_circuit AS c (account_id, config_failures, code, changed_at)
-VALUES (%(account)s, 1, %(code)s, clock_timestamp())
+VALUES (%(account)s, 1, %(code)s, notifyops_private.clock_v1())
 ON CONFLICT (account_id) DO UPDATE SET
     config_failures = least(c.config_failures + 1, 1000),
     open_until = CASE WHEN c.config_failures + 1 < %(threshold)s OR c.reason LIKE '%%quota' THEN c.open_until
-        ELSE clock_timestamp() + make_interval(secs => least(%(longest_s)s,
+        ELSE notifyops_private.clock_v1() + make_interval(secs => least(%(longest_s)s,
             %(cooldown_s)s * power(2, least(c.config_failures + 1 - %(threshold)s, 20)))) END,
     reason = CASE WHEN c.config_failures + 1 >= %(threshold)s THEN coalesce(c.reason, 'config') ELSE c.reason END,
     code = excluded.code, changed_at = excluded.changed_at
@@ -47,7 +47,7 @@ RETURNING open_until IS NOT NULL
 """
 _CLEAR = """
 UPDATE notifyops_private.notifications_circuit
-SET open_until = NULL, reason = NULL, code = NULL, config_failures = 0, changed_at = clock_timestamp()
+SET open_until = NULL, reason = NULL, code = NULL, config_failures = 0, changed_at = notifyops_private.clock_v1()
 WHERE account_id = %(account)s AND (open_until IS NOT NULL OR config_failures > 0)
     -- A success that began before a quota was used up says nothing of the quota; the probe after it does.
     AND (%(probe)s OR coalesce(reason, 'config') = 'config')

@@ -30,7 +30,7 @@ from notifications.types import NotificationType
 logger = logging.getLogger(__name__)
 
 REOPEN = (
-    "UPDATE notifyops_private.notifications_circuit SET open_until = clock_timestamp() "
+    "UPDATE notifyops_private.notifications_circuit SET open_until = notifyops_private.clock_v1() "
     "WHERE account_id = ANY (%s::bigint[]) AND open_until < 'infinity'"
 )
 

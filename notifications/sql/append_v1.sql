@@ -160,9 +160,10 @@ BEGIN
                 THEN CASE WHEN kind_ = 'undone' THEN coalesce(i.review_since, t) ELSE t END ELSE i.review_since END,
             snoozed_until = CASE WHEN kind_ = 'snoozed' THEN j.until
                 WHEN kind_ = 'resumed' OR j.target <> j.state THEN NULL ELSE i.snoozed_until END,
-            -- Used up by the attempt's result, but not where the attempt was given back untried.
+            -- Used up by the attempt's result, but not where nothing was tried: given back, too late, or told to wait.
             manual = CASE WHEN kind_ = 'retried' THEN true WHEN kind_ IN ('undone', 'lease_lost', 'released') THEN false
-                WHEN kind_ = 'result' AND j.code IS DISTINCT FROM 'not_sent.given_back' THEN false ELSE i.manual END,
+                WHEN kind_ = 'result' AND NOT (j.target = 'retry' AND j.outcome = 'not_sent' AND j.failure IS NOT TRUE)
+                THEN false ELSE i.manual END,
             provider_message_id = coalesce(j.pid, i.provider_message_id),
             delivery_status = coalesce(j.delivery_status, i.delivery_status),
             confirm_at = CASE WHEN j.target <> 'accepted' THEN NULL

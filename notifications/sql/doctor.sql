@@ -121,6 +121,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
     SELECT 'no_send_past_window', a.intent_id, format('attempt %s began after %s', a.attempt, i.safe_until)
     FROM attempt a JOIN intent i ON i.id = a.intent_id
     WHERE i.loss_model <> 'must_arrive' AND a.generation = i.generation AND a.at > i.safe_until
+      -- By order as well: after the clock was put back, an earlier attempt has the later time.
+      AND EXISTS (SELECT FROM attempt b WHERE b.intent_id = a.intent_id AND b.generation = a.generation
+                  AND b.seq < a.seq AND NOT b.is_proven_unsent)
     UNION ALL
     SELECT 'never_twice', a.intent_id, format('attempt %s began after one that may have been accepted', a.attempt)
     FROM attempt a JOIN intent i ON i.id = a.intent_id

@@ -26,7 +26,7 @@ def calls(place: Workplace) -> int:
 def circuit(place: Workplace) -> tuple[Any, ...]:
     """Give reason, code and count of refusals, and the seconds until it opens again."""
     rows = place.sql(
-        "SELECT reason, code, config_failures, extract(epoch FROM open_until - clock_timestamp())::float "
+        "SELECT reason, code, config_failures, extract(epoch FROM open_until - notifyops_private.clock_v1())::float "
         "FROM notifyops_private.notifications_circuit"
     )
     return rows[0] if rows else (None, None, 0, None)
@@ -60,7 +60,7 @@ def test_a_days_quota_opens_the_circuit_until_midnight_and_burns_no_failure(plac
     assert place.turn() == []
     assert circuit(place)[0] == "daily_quota"
     ((midnight,),) = place.sql(
-        "SELECT open_until AT TIME ZONE 'UTC' = date_trunc('day', clock_timestamp() AT TIME ZONE 'UTC') + interval "
+        "SELECT open_until AT TIME ZONE 'UTC' = date_trunc('day', notifyops_private.clock_v1() AT TIME ZONE 'UTC') + interval "
         "'1 day' FROM notifyops_private.notifications_circuit"
     )
     assert midnight

@@ -163,6 +163,16 @@ def test_honest_stories_break_nothing(owner: Owner, tell: Tell) -> None:
     assert examined(owner, *(story.id for story in stories)) == set()
 
 
+def test_an_attempt_before_the_clock_was_put_back_is_not_past_a_window_that_began_after_it(
+    owner: Owner, tell: Tell
+) -> None:
+    story = tell().claim()
+    story.result("not_sent", State.RETRY, delay_s=-3600)
+    owner.execute("SELECT set_config('notifyops_test.shift', '-300s', true)")
+    story.unknown(State.NEEDS_REVIEW, window_s=0)
+    assert examined(owner, story.id) == set()
+
+
 @pytest.mark.parametrize("invariant", [name for name in PLANTS if name != "owned_by_owner"])
 def test_a_planted_violation_is_named(owner: Owner, tell: Tell, invariant: str) -> None:
     story, other = planted_story(tell), tell().accepted()

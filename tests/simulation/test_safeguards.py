@@ -1,0 +1,38 @@
+"""Safeguards are needed: with one removed, the simulation finds the harm. Three by turns here; `make safeguards`: all."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from tests.simulation import removals
+from tests.simulation.database import Database
+from tests.simulation.safeguards import SAFEGUARDS
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+BASE = Path(__file__).parents[2]
+
+
+def by_turns(count: int) -> list[int]:
+    """Choose by the text of what is guarded: each change of the core has its own three."""
+    text = hashlib.sha256()
+    for path in sorted((BASE / "notifications").glob("delivery/*.py")) + sorted(
+        (BASE / "notifications" / "sql").glob("*_v1.sql")
+    ):
+        text.update(path.read_bytes())
+    first = int.from_bytes(text.digest()[:4], "big")
+    return sorted((first + place * (len(SAFEGUARDS) // count)) % len(SAFEGUARDS) for place in range(count))
+
+
+@pytest.mark.parametrize("number", by_turns(3))
+def test_what_a_safeguard_prevents_happens_without_it(simulated: Database, number: int) -> None:
+    assert removals.caught(simulated, number) is not None, SAFEGUARDS[number].name
+
+
+def test_the_page_tells_of_each_safeguard_and_what_caught_its_removal() -> None:
+    page = (BASE / "docs" / "guarantees.md").read_text(encoding="utf-8")
+    rows = removals.rows_of(page)
+    assert [row[:2] for row in rows] == [(one.name, one.removed) for one in SAFEGUARDS]
+    assert all(check and 1 <= int(schedule) <= removals.LIMIT for _, _, check, schedule in rows)

@@ -1,0 +1,141 @@
+"""One world: a database, a provider, hosts with their processes, and everything that may go wrong, from one seed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import random
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+
+from notifications.delivery import lease
+from notifications.delivery.shop import Account, Rules, Shop
+from tests.simulation.database import Database
+from tests.simulation.eventloop import SimulatedLoop
+from tests.simulation.faults import Coverage, Plan
+from tests.simulation.line import Wires
+from tests.simulation.provider import Adapter, SimulatedProvider
+from tests.simulation.scheduler import PACES, PROCESS, Process, Scheduler
+
+STORM: Final = (200, 360)
+# Everything is settled within two hours of the world's time once the faults stop.
+SETTLES_WITHIN_S: Final = 7200.0
+# Looking at the database costs: not more often than this.
+LOOK_S: Final = 25.0
+
+Role = Callable[["World", Process], Coroutine[Any, Any, None]]
+
+
+@dataclass(slots=True)
+class World:
+    """What the actors share. `channel` is this world's own account, and so the mark of its notifications."""
+
+    database: Database
+    seed: int
+    channel: str
+    scheduler: Scheduler
+    wires: Wires
+    provider: SimulatedProvider
+    account: int
+    releases: int = 0
+    booted: int = 0
+    owed: list[str] = field(default_factory=list)
+    refused: int = 0
+    calm_since: float | None = None
+    finished: asyncio.Event = field(default_factory=asyncio.Event)
+    _roles: dict[Process, Role] = field(default_factory=dict)
+
+    @property
+    def rng(self) -> random.Random:
+        return self.scheduler.rng
+
+    @property
+    def is_calm(self) -> bool:
+        return self.scheduler.plan.calm
+
+    async def turn(self, point: str) -> None:
+        await self.scheduler.turn(point)
+
+    def fixed_rng(self, name: str) -> random.Random:
+        """Give dice that fall the same whenever they are asked for."""
+        return random.Random(f"{self.seed} {name}")
+
+    def end(self) -> None:
+        """End every process for good."""
+        self._roles.clear()
+        for process in list(self.scheduler.processes):
+            self.scheduler.kill(process)
+
+    def boot(self, role: Role, name: str) -> None:
+        """Start a process in its role; where it ends or is killed, another takes its place."""
+        self.booted += 1
+        process = Process(f"{name}.{self.booted}", host=1000.0 * (sum(name.encode()) % 7))
+        self._roles[process] = role
+        self.scheduler.processes.append(process)
+        context = contextvars.copy_context()
+        context.run(PROCESS.set, process)
+        loop = self.scheduler.loop
+        assert loop is not None
+        task = loop.create_task(role(self, process), context=context)
+        task.add_done_callback(lambda done: self._ended(process, done))
+
+    def crashed(self, process: Process) -> None:
+        """Kill a process; soon afterwards its successor starts."""
+        role = self._roles.pop(process, None)
+        self.scheduler.kill(process)
+        if role is not None:
+            name = process.name.partition(".")[0]
+            assert self.scheduler.loop is not None
+            self.scheduler.loop.call_later(self.rng.choice((0.0, 1.0, 20.0)), self.boot, role, name)
+
+    def shop(self, process: Process) -> Shop:
+        """Give a worker's workplace: production's, with the simulated adapter and this host's boot clock."""
+        self.releases += self.rng.random() < 0.5
+        clock = boot_clock(self.scheduler, process)
+        adapter = Adapter(self.provider, self.scheduler.plan, process, self.releases, clock)
+        account = Account(self.account, self.channel, "Acme <reports@example.com>", adapter, 10.0)
+        rules = Rules(site="simulation", retry_delays_s=(20.0, 60.0))
+        return Shop(rules, {self.account: account}, rng=random.Random(self.rng.random()), clock=clock)
+
+    def _ended(self, process: Process, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and process.alive:
+            self.crashed(process)
+
+
+def boot_clock(scheduler: Scheduler, process: Process) -> Callable[[], float]:
+    """Give a host's boot clock: it runs while the process, or the whole host, stands still."""
+    return lambda: scheduler.now + process.host
+
+
+@contextlib.contextmanager
+def simulated_boot_clock(scheduler: Scheduler) -> Iterator[None]:
+    """Let the last check at the write read the boot clock of the host on which it runs."""
+    real = lease.boot_clock
+    lease.boot_clock = lambda: scheduler.now + PROCESS.get().host
+    try:
+        yield
+    finally:
+        lease.boot_clock = real
+
+
+def made(database: Database, seed: int, coverage: Coverage, mark: str) -> World:
+    """Make the world of a seed; `mark` keeps its rows apart from those of every other run."""
+    rng = random.Random(seed)
+    scheduler = Scheduler(rng, Plan(rng, seed, coverage), rng.randint(*STORM), rng.choice(PACES))
+    channel = f"{mark}-{seed}"
+    wires = Wires(database, scheduler, timedelta(hours=rng.randrange(24 * 40)))
+    world = World(
+        database=database,
+        seed=seed,
+        channel=channel,
+        scheduler=scheduler,
+        wires=wires,
+        provider=SimulatedProvider(scheduler, rng.random() < 0.75, wires.lease_left_s),
+        account=database.new_account(channel),
+    )
+    scheduler.loop = SimulatedLoop(scheduler)
+    scheduler.on_crash = world.crashed
+    return world
