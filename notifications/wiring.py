@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +15,7 @@ from notifications.delivery.shop import Account, Rules, Shop
 from notifications.models import ProviderAccount
 from notifications.providers.base import Provider
 from notifications.providers.resend import ResendProvider
+from notifications.receipts.verify import key_of
 
 logger = logging.getLogger(__name__)
 
@@ -75,6 +77,24 @@ def _secret(row: ProviderAccount) -> str:
     if not value:
         raise Unusable(f"Account {row.name}: {name} is not set on this host.")
     return str(value)
+
+
+def webhook_keys(row: ProviderAccount) -> list[bytes]:
+    """Give the keys that may have signed an event of this account, those of every reference that is set on this host.
+
+    One that cannot sign is left out, and said so in the log by its variable's name.
+    """
+    keys = []
+    for reference in filter(None, row.webhook_secret_refs.split(",")):
+        name = reference.removeprefix("env:")
+        given = getattr(settings, name, None) or os.environ.get(name, "")
+        for secret in re.split(r"[,\s]+", given.strip()) if isinstance(given, str) else given:
+            try:
+                keys.append(key_of(secret))
+            except ValueError as error:
+                if secret:
+                    logger.error("%s: %s", name, error, extra={"action": "secret_unusable", "account": row.name})
+    return keys
 
 
 def shop() -> Shop:
