@@ -115,7 +115,8 @@ def test_the_graver_word_wins_in_whatever_order_they_come(provider: Provider, or
 
 
 def test_of_all_words_the_gravest_stays(provider: Provider) -> None:
-    rising: list[tuple[str, dict[str, Any], str]] = [("email.delivery_delayed", {}, "deferred"), ("email.delivered", {}, "delivered"),
+    rising: list[tuple[str, dict[str, Any], str]] = [
+              ("email.delivery_delayed", {}, "deferred"), ("email.delivered", {}, "delivered"),
               ("email.bounced", TRANSIENT, "soft_bounced"), ("email.failed", FAILED, "failed"),
               ("email.suppressed", SUPPRESSED, "suppressed"), ("email.bounced", PERMANENT, "bounced"),
               ("email.complained", {}, "complained")]  # fmt: skip
