@@ -15,6 +15,7 @@ from notifications.delivery.shop import Account, Rules, Shop
 from notifications.models import ProviderAccount
 from notifications.providers.base import Provider
 from notifications.providers.resend import ResendProvider
+from notifications.providers.resend_events import EventsApi
 from notifications.receipts.verify import key_of
 
 logger = logging.getLogger(__name__)
@@ -95,6 +96,17 @@ def webhook_keys(row: ProviderAccount) -> list[bytes]:
                 if secret:
                     logger.error("%s: %s", name, error, extra={"action": "secret_unusable", "account": row.name})
     return keys
+
+
+def events_api(row: ProviderAccount) -> EventsApi:
+    """Give what reads an account's events back, with the key for reading. Raises Unusable."""
+    if row.kind != "resend":
+        raise Unusable(f"Account {row.name}: events can be read back only from accounts of kind resend.")
+    base_url, key = row.base_url or settings.NOTIFYOPS_RESEND_BASE_URL, settings.NOTIFYOPS_RESEND_LOOKUP_KEY
+    if not base_url or not key:
+        missing = "a base URL" if key else "NOTIFYOPS_RESEND_LOOKUP_KEY, a key with full access"
+        raise Unusable(f"Account {row.name}: set {missing}, to read its events.")
+    return EventsApi(base_url, key)
 
 
 def shop() -> Shop:

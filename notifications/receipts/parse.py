@@ -77,7 +77,7 @@ def parse(body: bytes) -> Told:
     return Told(
         type=event_type,
         says=says(event_type, bounce_class),
-        occurred_at=_time(_part(raw, "created_at")),
+        occurred_at=moment(_part(raw, "created_at")),
         provider_message_id=_matched(_ID, _part(data, "email_id"), 255),
         tag_site=_matched(_SITE, tags.get("site"), 64),
         tag_intent=_number(tags.get("intent"), 2**63 - 1),
@@ -123,8 +123,8 @@ def _number(value: object, most: int) -> int | None:
     return int(text) if len(text) <= 19 and text.isascii() and _NUMBER.fullmatch(text) and int(text) <= most else None
 
 
-def _time(value: object) -> datetime | None:
-    """Read both of the provider's forms, `2026-04-03T22:13:42.674Z` and `2026-04-03 22:13:42.674981+00`."""
+def moment(value: object) -> datetime | None:
+    """Read `2026-04-03T22:13:42.674Z` or `2026-04-03 22:13:42.674981+00`, the provider's two forms; else None."""
     try:
         found = datetime.fromisoformat(value) if isinstance(value, str) and len(value) <= 64 else None
         found = found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC) if found else None

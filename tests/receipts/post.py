@@ -21,11 +21,17 @@ from tests.delivery.workplace import Workplace, connected
 URL: Final = "/api/v1/providers/resend/events"
 NEW: Final = "whsec_" + base64.b64encode(b"new secret of the tests, 32 bytes").decode()
 OLD: Final = "whsec_" + base64.b64encode(b"old secret of the tests, 32 bytes").decode()
-PERMANENT: Final = {"bounce": {"type": "Permanent", "subType": "General", "message": "550 no <ana@example.com>",
-                               "diagnosticCode": ["smtp; 550 5.1.1 <ana@example.com> unknown"]}}  # fmt: skip
-TRANSIENT: Final = {"bounce": {"type": "Transient", "subType": "MailboxFull", "message": "full"}}
-SUPPRESSED: Final = {"suppressed": {"reason": "previous_complaint", "type": "OnAccountSuppressionList"}}
-FAILED: Final = {"failed": {"reason": "reached_daily_quota"}}
+PERMANENT: Final[dict[str, Any]] = {
+    "bounce": {
+        "type": "Permanent",
+        "subType": "General",
+        "message": "550 no <ana@example.com>",
+        "diagnosticCode": ["smtp; 550 5.1.1 <ana@example.com> unknown"],
+    }
+}
+TRANSIENT: Final[dict[str, Any]] = {"bounce": {"type": "Transient", "subType": "MailboxFull", "message": "full"}}
+SUPPRESSED: Final[dict[str, Any]] = {"suppressed": {"reason": "previous_complaint", "type": "OnAccountSuppressionList"}}
+FAILED: Final[dict[str, Any]] = {"failed": {"reason": "reached_daily_quota"}}
 _numbers = itertools.count(1)
 
 

@@ -25,6 +25,7 @@ VERBS: Final[dict[str, str]] = {
     "status": "counts, ages, rates, workers, circuits",
     "info": "where the running installation is",
     "grant": "let a database role enqueue in a workspace",
+    "receipts": "read back from the provider what never reached us",
     "verify": "recompute the chains of the log",
     "doctor": "check every invariant",
     "demo": "an answer is lost after acceptance: one message all the same",
