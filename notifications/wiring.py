@@ -80,13 +80,13 @@ def _secret(row: ProviderAccount) -> str:
     return str(value)
 
 
-def webhook_keys(row: ProviderAccount) -> list[bytes]:
-    """Give the keys that may have signed an event of this account, those of every reference that is set on this host.
+def webhook_keys(references: str) -> list[bytes]:
+    """Give the keys that may have signed an account's event: those of every reference that is set on this host.
 
     One that cannot sign is left out, and said so in the log by its variable's name.
     """
     keys = []
-    for reference in filter(None, row.webhook_secret_refs.split(",")):
+    for reference in filter(None, references.split(",")):
         name = reference.removeprefix("env:")
         given = getattr(settings, name, None) or os.environ.get(name, "")
         for secret in re.split(r"[,\s]+", given.strip()) if isinstance(given, str) else given:
@@ -94,7 +94,7 @@ def webhook_keys(row: ProviderAccount) -> list[bytes]:
                 keys.append(key_of(secret))
             except ValueError as error:
                 if secret:
-                    logger.error("%s: %s", name, error, extra={"action": "secret_unusable", "account": row.name})
+                    logger.error("%s: %s", name, error, extra={"action": "secret_unusable"})
     return keys
 
 

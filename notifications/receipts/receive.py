@@ -15,6 +15,28 @@ Source = Literal["webhook", "catch_up"]
 _RECEIVE: Final = "SELECT notifyops_private.receive_v1(%s, %s::jsonb, %s)"
 
 
+_SENDER: Final = """
+SELECT id, name, kind, webhook_secret_refs FROM notifyops_private.notifications_provideraccount WHERE name = %s
+"""
+
+
+class Sender(NamedTuple):
+    """An account as far as its events need it: its secrets are still references."""
+
+    id: int
+    name: str
+    kind: str
+    webhook_secret_refs: str
+
+
+def sender(name: str, *, using: str = "default") -> Sender | None:
+    """Give the account of that name, without its model, which costs as much as all the rest. Raises DatabaseError."""
+    with connections[using].cursor() as cursor:
+        cursor.execute(_SENDER, [name])
+        row = cursor.fetchone()
+    return None if row is None else Sender(*row)
+
+
 class Verified(NamedTuple):
     """One event with its id and the bytes that were verified; the bytes are hashed and go no further."""
 

@@ -13,9 +13,8 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
 from notifications import wiring
-from notifications.models import ProviderAccount
 from notifications.receipts.parse import parse
-from notifications.receipts.receive import Verified, receive
+from notifications.receipts.receive import Verified, receive, sender
 from notifications.receipts.verify import Unverified, verify
 
 logger = logging.getLogger(__name__)
@@ -36,19 +35,20 @@ def events(request: HttpRequest, account: str) -> HttpResponse:
     if body is None:
         return _answer("too large", 413)
     try:
-        row = ProviderAccount.objects.filter(name=account, kind__in=PARSERS).first()
+        row = sender(account)
     except DatabaseError as error:
         return _try_again(account, error)
-    if row is None:
+    if row is None or row.kind not in PARSERS:
         return _answer("no such account", 404)
     try:
-        event_id = verify(request.headers, body, wiring.webhook_keys(row), now_s=time.time())
+        keys = wiring.webhook_keys(row.webhook_secret_refs)
+        event_id = verify(request.headers, body, keys, now_s=time.time())
     except Unverified as refusal:
         logger.warning("receipt refused: %s", refusal, extra={"action": "receipt_refused", "account": row.name})
         return _answer("not verified", 401)
     event = Verified(event_id, body, PARSERS[row.kind](body))
     try:
-        receive(row.pk, [event], site=settings.NOTIFYOPS_SITE, source="webhook")
+        receive(row.id, [event], site=settings.NOTIFYOPS_SITE, source="webhook")
     except DatabaseError as error:
         return _try_again(account, error)
     return _answer("kept", 200)
