@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Final
 
 Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
+Application = Callable[[dict[str, Any], Receive, Send], Coroutine[Any, Any, None]]
 
 _TEXT: Final = b"too large\n"
 

@@ -103,7 +103,9 @@ def test_hostile_words_of_a_webhook_are_neither_kept_nor_shown(provider: Provide
     provider.apply()
     provider.apply()
     assert provider.place.intent(intent).known == "bounced"
-    kept = repr([vars(row) for row in ProviderEvent.objects.all()]) + repr(list(LogEntry.objects.values("detail")))
+    # All but the hash, whose bytes may look like anything.
+    events = ProviderEvent.objects.defer("raw_sha256")
+    kept = repr([vars(row) for row in events]) + repr(list(LogEntry.objects.values("detail")))
     for part in ("onerror", "script", "example.com", "7*7", "\\x00"):
         assert part not in kept
     html = page(f"/reviews/{intent}/")
