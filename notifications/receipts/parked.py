@@ -13,7 +13,8 @@ from psycopg import AsyncConnection
 from notifications.receipts.parse import says
 from notifications.states import DeliveryStatus
 
-# A tag names the intent; the id does only where there are no tags. LIMIT keeps each look-up one by an index.
+# Our tags name the intent (another site's were never parked); the id does only where there are none.
+# LIMIT keeps each look-up one by an index.
 _TAKE: Final = """
 WITH due AS MATERIALIZED (
     SELECT p.event_id FROM notifyops_private.notifications_parkedreceipt p
@@ -29,7 +30,7 @@ SELECT e.id, e.type, e.bounce_class, e.code, e.provider_message_id,
           AND l.provider_message_id IS NOT NULL ORDER BY l.seq DESC LIMIT 1) END
 FROM due d JOIN notifyops_private.notifications_providerevent e ON e.id = d.event_id
 CROSS JOIN LATERAL (
-    SELECT CASE WHEN e.tag_intent IS NOT NULL THEN e.tag_intent ELSE (
+    SELECT CASE WHEN e.tag_site IS NOT NULL THEN e.tag_intent ELSE (
         SELECT o.id FROM notifyops_private.notifications_intent o
         WHERE o.provider_message_id = e.provider_message_id AND o.account_id = e.account_id LIMIT 1) END AS id
 ) named
@@ -37,7 +38,8 @@ LEFT JOIN LATERAL (SELECT o.* FROM notifyops_private.notifications_intent o WHER
 LEFT JOIN LATERAL (
     -- Only what this very account was handed can be heard of from it.
     SELECT p.generation FROM notifyops_private.notifications_prepared p
-    WHERE p.intent_id = i.id AND p.account_id = e.account_id AND p.generation = coalesce(e.tag_generation, (
+    WHERE p.intent_id = i.id AND p.account_id = e.account_id AND p.generation = coalesce(
+        CASE WHEN e.tag_site IS NOT NULL THEN e.tag_generation END, (
         SELECT max(l.generation) FROM notifyops_private.notifications_logentry l
         WHERE l.intent_id = i.id AND l.month = i.month AND l.provider_message_id = e.provider_message_id)) LIMIT 1
 ) made ON true

@@ -106,22 +106,37 @@ def test_while_a_lease_runs_it_waits_for_the_leases_end(provider: Provider) -> N
     assert place.sandbox.ledger(KEY).accepted == 1
 
 
-def test_an_intent_that_a_person_moves_meanwhile_is_judged_again(provider: Provider) -> None:
-    """The bounce is judged while the case is accepted; the entry meets one that was closed by then."""
+@pytest.mark.parametrize("reopened", [False, True])
+def test_an_intent_that_a_person_moves_meanwhile_is_judged_again(provider: Provider, *, reopened: bool) -> None:
+    """Judged in review, written down when the person has closed the case, or closed it and opened it again."""
     place, intent = provider.place, provider.accepted()
+    provider.say("email.bounced", intent, **TRANSIENT)
+    provider.apply()
     provider.say("email.bounced", intent, **PERMANENT)
-    entry = Entry(id=intent, to_state=State.CLOSED, seq=place.intent(intent).seq, reason_code="checked")
-    query, values = append_call(EntryKind.CLOSED, [entry], actor="user:olga")
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%%append_v1%%'"
     with psycopg.connect(place.dsn("web")) as person, ThreadPoolExecutor(1) as pool:
-        person.execute(query.encode(), values)
+        by_person(person, EntryKind.CLOSED, intent, State.CLOSED, place.intent(intent).seq)
+        if reopened:
+            facts = {"known": "soft_bounced", "code": "soft_bounced", "next_action": "retry_same_key"}
+            by_person(person, EntryKind.REOPENED, intent, State.NEEDS_REVIEW, place.intent(intent).seq + 1, **facts)
         applying = pool.submit(provider.apply)
         eventually(lambda: place.sql(waiting, role="postgres") == [(1,)], 30)
         person.commit()
         assert applying.result(60) == 0
-    assert (stands(intent)[:2], parked()) == (("closed", "none"), 1)
+    assert (stands(intent)[1], parked()) == ("soft_bounced", 1)
     place.later(2)
-    assert (provider.apply(), stands(intent)[:3]) == (1, ("closed", "bounced", None))
+    assert provider.apply() == 1
+    assert stands(intent)[:2] == ("needs_review" if reopened else "closed", "bounced")
+
+
+def by_person(
+    connection: psycopg.Connection[Any], kind: EntryKind, intent: int, to: State, seq: int, **more: Any
+) -> None:
+    entry = Entry(id=intent, to_state=to, seq=seq, reason_code="checked", **more)
+    query, values = append_call(kind, [entry], actor="user:olga")
+    row = connection.execute(query.encode(), values).fetchone()
+    assert row is not None
+    assert row[-1] is None
 
 
 def test_fifty_events_of_messages_that_nobody_here_knows_change_nothing(provider: Provider) -> None:
@@ -171,6 +186,13 @@ def test_one_accounts_events_do_not_speak_of_anothers_messages(provider: Provide
     assert provider.post(body, account="second") == 200
     assert (provider.apply(), stands(intent)[:2]) == (0, ("accepted", "none"))
     assert provider.place.sql(f"SELECT count(*) FROM {PRIVATE}.notifications_deliveryblock") == [(0,)]
+
+
+def test_tags_without_our_sites_name_are_somebody_elses(provider: Provider) -> None:
+    intent = provider.accepted()
+    tags = {"intent": str(intent), "generation": "1"}
+    provider.say("email.complained", tags=tags, email_id="5e9d-other")
+    assert (provider.apply(), parked(), stands(intent)[:2]) == (0, 1, ("accepted", "none"))
 
 
 def test_without_tags_the_providers_id_is_enough(provider: Provider) -> None:
