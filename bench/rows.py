@@ -65,7 +65,7 @@ BEGIN
     END LOOP;
     TRUNCATE notifyops_private.notifications_intent, notifyops_private.notifications_intentkey,
         notifyops_private.notifications_content, notifyops_private.notifications_prepared,
-        notifyops_private.notifications_logentry CASCADE;
+        notifyops_private.notifications_logentry, notifyops_private.notifications_providerevent CASCADE;
     FOR guard IN SELECT * FROM guards LOOP
         EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', guard.place, guard.name);
     END LOOP;

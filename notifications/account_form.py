@@ -11,6 +11,7 @@ from django.forms.models import model_to_dict
 from django.utils.translation import gettext_lazy as _
 
 from notifications.models import Circuit, ConfigRevision, ProviderAccount
+from notifications.models.provider import REFERENCE
 
 _ADDRESS_OR_PHONE: Final = re.compile(r"[^\s@<>]+@[^\s@<>]+\.[^\s@<>]|\+\s?\d[\d\s().-]{4,}\d")
 
@@ -30,8 +31,8 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]  # Django has no s
     class Meta:
         model = ProviderAccount
         fields = (
-            *("name", "kind", "channel", "base_url", "sender", "api_key_ref", "timeout_s", "declares_receipts"),
-            "enabled",
+            *("name", "kind", "channel", "base_url", "sender", "api_key_ref", "webhook_secret_refs", "timeout_s"),
+            *("declares_receipts", "enabled"),
         )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -49,11 +50,24 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]  # Django has no s
     def clean_api_key_ref(self) -> str:
         """Refuse the secret itself where its name belongs."""
         reference: str = self.cleaned_data["api_key_ref"]
-        if not re.fullmatch(r"env:[A-Z][A-Z0-9_]*", reference):
+        if not re.fullmatch(REFERENCE, reference):
             raise ValidationError(
                 _("Name a variable of the workers, like env:NOTIFYOPS_RESEND_API_KEY; never the key itself.")
             )
         return reference
+
+    def clean_webhook_secret_refs(self) -> str:
+        """Give the references parted by plain commas; refuse a secret where its name belongs."""
+        given: str = self.cleaned_data["webhook_secret_refs"]
+        references = [part for part in re.split(r"[,\s]+", given) if part]
+        if not all(re.fullmatch(REFERENCE, reference) for reference in references):
+            raise ValidationError(
+                _(
+                    "Name variables of the web processes, like env:NOTIFYOPS_RESEND_WEBHOOK_SECRETS, parted by commas; "
+                    "never a secret itself."
+                )
+            )
+        return ",".join(dict.fromkeys(references))
 
     def clean_seen(self) -> int | None:
         """Refuse to overwrite what somebody else changed meanwhile; the row stays locked until the end."""

@@ -20,6 +20,7 @@ from psycopg import AsyncConnection
 from notifications import looping, runtime, wiring
 from notifications.delivery import slots
 from notifications.delivery.beats import Beat
+from notifications.receipts.apply import apply_received
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +63,13 @@ def _purge() -> None:
         connections.close_all()
 
 
+async def apply_receipts(connection: AsyncConnection[Any]) -> None:
+    """Apply what providers said since the last time."""
+    await apply_received(connection)
+
+
 DUTIES = (
+    Duty("receipts", 1.0, apply_receipts),
     Duty("partitions", 3600.0, make_partitions),
     Duty("forget_beats", 3600.0, forget_beats),
     Duty("purge_tasks", 3600.0, purge_tasks),

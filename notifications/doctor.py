@@ -40,6 +40,7 @@ INVARIANTS: Final[dict[str, str]] = {
     "no_send_past_window": "After an ambiguous attempt nothing is sent past the key's window, but must_arrive.",
     "never_twice": "A never_twice type is not sent again by itself after an attempt that may have been accepted.",
     "no_address_in_log": "The log, which is kept for ever, holds no address.",
+    "receipts_once_and_verified": "Every receipt in the log is a verified event of the provider, applied once.",
     "content_kept": "Every intent has its content, or the mark that it was erased.",
     "key_kept": "Every intent's key is in the table of keys, which never forgets.",
     "log_has_its_intent": "Every log entry belongs to an intent.",

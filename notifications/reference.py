@@ -36,6 +36,7 @@ def refill(sender: AppConfig, using: str, **_kwargs: Any) -> None:
             "channel": "email",
             "sender": "Notifications <notifications@example.com>",
             "api_key_ref": "env:NOTIFYOPS_RESEND_API_KEY",
+            "webhook_secret_refs": "env:NOTIFYOPS_RESEND_WEBHOOK_SECRETS",
         },
     )
     _ensure_secrets(using)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +15,8 @@ from notifications.delivery.shop import Account, Rules, Shop
 from notifications.models import ProviderAccount
 from notifications.providers.base import Provider
 from notifications.providers.resend import ResendProvider
+from notifications.providers.resend_events import EventsApi
+from notifications.receipts.verify import key_of
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +82,35 @@ def _secret(row: ProviderAccount) -> str:
     if not value:
         raise Unusable(f"Account {row.name}: {name} is not set on this host.")
     return str(value)
+
+
+def webhook_keys(references: str) -> list[bytes]:
+    """Give the keys that may have signed an account's event: those of every reference that is set on this host.
+
+    One that cannot sign is left out, and said so in the log by its variable's name.
+    """
+    keys = []
+    for reference in filter(None, references.split(",")):
+        name = reference.removeprefix("env:")
+        given = getattr(settings, name, None) or os.environ.get(name, "")
+        for secret in re.split(r"[,\s]+", given.strip()) if isinstance(given, str) else given:
+            try:
+                keys.append(key_of(secret))
+            except ValueError as error:
+                if secret:
+                    logger.error("%s: %s", name, error, extra={"action": "secret_unusable"})
+    return keys
+
+
+def events_api(row: ProviderAccount) -> EventsApi:
+    """Give what reads an account's events back, with the key for reading. Raises Unusable."""
+    if row.kind != "resend":
+        raise Unusable(f"Account {row.name}: events can be read back only from accounts of kind resend.")
+    base_url, key = row.base_url or settings.NOTIFYOPS_RESEND_BASE_URL, settings.NOTIFYOPS_RESEND_LOOKUP_KEY
+    if not base_url or not key:
+        missing = "a base URL" if key else "NOTIFYOPS_RESEND_LOOKUP_KEY, a key with full access"
+        raise Unusable(f"Account {row.name}: set {missing}, to read its events.")
+    return EventsApi(base_url, key)
 
 
 def shop() -> Shop:

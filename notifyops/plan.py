@@ -105,8 +105,12 @@ class Plan:
         return self._python("sandbox", argv, self.env() | keys, grace_s=5)
 
     def web(self, *, webhook_secret: str = "") -> Command:
-        """Run the console and the API. Open streams would hold it for ever, so they get two seconds to end."""
-        secret = {"NOTIFYOPS_RESEND_WEBHOOK_SECRETS": webhook_secret} if webhook_secret else {}
+        """Run the console and the API. Open streams would hold it for ever, so they get two seconds to end.
+
+        The sandbox's secret counts only where the sandbox is the provider: elsewhere it would hide the real one.
+        """
+        takes_it = webhook_secret and self.uses_sandbox
+        secret = {"NOTIFYOPS_RESEND_WEBHOOK_SECRETS": webhook_secret} if takes_it else {}
         env = {name: value for name, value in self.env().items() if name.removesuffix("_FILE") not in secret}
         listen = ("--host", "127.0.0.1", "--port", str(self.port), "--no-access-log", "--no-server-header")
         ending = ("--lifespan", "off", "--timeout-graceful-shutdown", "2")

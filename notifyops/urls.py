@@ -11,6 +11,7 @@ from notifyops import probes
 
 urlpatterns = [
     path("", RedirectView.as_view(url="/reviews/"), name="home"),
+    path("api/v1/", include("notifications.receipts.urls")),
     path("reviews/", include("reviews.urls", namespace="reviews")),
     path("admin/", admin.site.urls),
     path("login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),

@@ -10,6 +10,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from notifications.models import Intent
+from notifications.policy import codes
 from notifications.policy.codes import OWN_CODES
 from notifications.policy.windows import Protection, protection
 from notifications.states import DeliveryStatus, Known, State
@@ -37,6 +38,11 @@ _SENTENCES: Final[dict[str, Sentence]] = {
     Known.ACCEPTED: _("The provider accepted it, and no receipt has confirmed that it arrived."),
     Known.AWAITING_APPROVAL: _("Nothing was tried yet: somebody must approve it first."),
 }
+# Where the code tells more than what is known.
+_BY_CODE: Final[dict[str, Sentence]] = {
+    codes.FAILED: _("The provider accepted it, and then could not send it: a retry is prepared anew."),
+    codes.SECOND_MESSAGE: _("The provider speaks of a second message under this key: the recipient may have got both."),
+}
 _BY_STATE: Final[dict[str, Sentence]] = {
     State.PENDING: _("Queued: a worker takes it when it is due."),
     State.SENDING: _("A worker is calling the provider now."),
@@ -61,6 +67,8 @@ def sentence(intent: Intent, now: datetime) -> str:
 
 
 def _review_sentence(intent: Intent, now: datetime) -> str:
+    if intent.error_code in _BY_CODE:
+        return str(_BY_CODE[intent.error_code])
     if intent.known != Known.UNKNOWN:
         return str(_SENTENCES.get(intent.known or "", gettext("A person must decide.")))
     opening = ngettext(

@@ -12,12 +12,12 @@ from django.utils.translation import gettext as _
 
 from notifications.models import Intent
 from notifications.policy.windows import Protection, protection
-from notifications.states import State
+from notifications.states import DeliveryStatus, State
 from reviews import hints, queue
 from reviews.filters import QueueFilter, type_names
 from reviews.refusals import Sentence
 from reviews.standing import Standing
-from reviews.words import KNOWN, NEXT_ACTIONS, STATES, Badge
+from reviews.words import DELIVERY, KNOWN, NEXT_ACTIONS, STATES, Badge
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class Row:
     intent: Intent
     state: Badge
     known: Badge | None
+    delivery: Badge | None
     code_label: str
     meaning: str
     next_action: Sentence
@@ -82,6 +83,7 @@ def _row(intent: Intent, now: datetime) -> Row:
         intent=intent,
         state=STATES[intent.state],
         known=KNOWN.get(intent.known or ""),
+        delivery=_delivery(intent),
         code_label=hints.label(intent.error_code),
         meaning=hints.meaning(intent.error_code),
         next_action=NEXT_ACTIONS.get(intent.next_action or "", "") if in_review else "",
@@ -90,6 +92,13 @@ def _row(intent: Intent, now: datetime) -> Row:
         manual_attempts=getattr(intent, "manual_attempts", 0),
         in_review=in_review,
     )
+
+
+def _delivery(intent: Intent) -> Badge | None:
+    """Give what receipts said, where that is more than what is known says already."""
+    if intent.delivery_status in (DeliveryStatus.NONE, intent.known):
+        return None
+    return DELIVERY[intent.delivery_status]
 
 
 def _problems(filters: QueueFilter) -> list[str]:

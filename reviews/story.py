@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from django.utils.translation import gettext
+
 from notifications.models import LogEntry
 from notifications.states import EntryKind, Outcome
 from reviews.models import Note, Review
 from reviews.refusals import Sentence
-from reviews.words import ENTRIES, OUTCOMES, PHASES, REASONS, STATES, VERBS, Badge, person_name
+from reviews.words import ENTRIES, OUTCOMES, PHASES, REASONS, RECEIPTS, STATES, VERBS, Badge, person_name
 
 # A case with more entries than this shows its newest; the page says how many are left out.
 MAX_ENTRIES: Final = 300
@@ -130,6 +132,8 @@ class Line:
     seq: int
     at: datetime
     what: Sentence
+    said: Badge | None
+    aside: Sentence
     who: str
     code: str
     reason: Sentence
@@ -137,12 +141,14 @@ class Line:
 
 
 def lines(log: Sequence[LogEntry]) -> list[Line]:
-    """Give every entry in words. Its free detail stays in the log: only catalogued columns are shown."""
+    """Give every entry in words. Its free detail stays in the log: only columns and catalogued words are shown."""
     return [
         Line(
             seq=entry.seq,
             at=entry.at,
             what=ENTRIES.get(entry.kind, entry.kind),
+            said=_said(entry),
+            aside=_aside(entry),
             who=person_name(entry.actor) or entry.worker or "",
             code=entry.code or "",
             reason=REASONS.get(entry.reason_code or "", entry.reason_code or ""),
@@ -150,3 +156,17 @@ def lines(log: Sequence[LogEntry]) -> list[Line]:
         )
         for entry in log[-MAX_ENTRIES:]
     ]
+
+
+def _said(entry: LogEntry) -> Badge | None:
+    """Give what a receipt said; a proof by receipt says it as well."""
+    return RECEIPTS.get(str((entry.detail or {}).get("says", "")))
+
+
+def _aside(entry: LogEntry) -> Sentence:
+    detail = entry.detail or {}
+    if entry.kind != EntryKind.RECEIPT:
+        return ""
+    if "second" in detail:
+        return gettext("about another message under the same key")
+    return gettext("about an earlier generation") if "generation" in detail else ""

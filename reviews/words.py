@@ -54,6 +54,8 @@ DELIVERY: Final[dict[str, Badge]] = {
     DeliveryStatus.BOUNCED: Badge(_("Bounced"), "↩", "bad"),
     DeliveryStatus.COMPLAINED: Badge(_("Complaint"), "⚑", "bad"),
 }
+# What one receipt says, whatever other receipts have said.
+RECEIPTS: Final[dict[str, Badge]] = DELIVERY | {DeliveryStatus.NONE: Badge(_("The provider has it"), "✓", "calm")}
 OUTCOMES: Final[dict[str, Badge]] = {
     Outcome.ACCEPTED: Badge(_("Accepted"), "✓", "good"),
     Outcome.NOT_SENT: Badge(_("Not sent"), "○", "calm"),

@@ -8,6 +8,7 @@ from django.core.management.base import CommandParser
 
 from notifications.cli import story
 from notifications.cli.terminal import Terminal
+from notifications.states import EntryKind
 
 # The view's words that differ from the command's.
 RENAMED: Final = {"id": "notification_id", "status": "state", "last_error_code": "error_code"}
@@ -41,9 +42,15 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
         (
             (
                 entry["seq"], f"{entry['at']:%Y-%m-%d %H:%M:%S}", entry["kind"], entry["from_state"], entry["to_state"],
-                entry["attempt"] or None, entry["outcome"], entry["code"], entry["actor"], entry["reason_code"],
+                entry["attempt"] or None, _outcome(entry), entry["code"], entry["actor"], entry["reason_code"],
             )
             for entry in log
         ),
     )  # fmt: skip
     return 0
+
+
+def _outcome(entry: dict[str, Any]) -> Any:
+    """Give what the attempt came to, or what a receipt said (`none`: only that the provider has the message)."""
+    said = (entry["detail"] or {}).get("says")
+    return said if entry["kind"] == EntryKind.RECEIPT and said else entry["outcome"]

@@ -57,6 +57,13 @@ REVIEW: Final = """
     WHERE i.state = 'needs_review'
 """
 
+RECEIPTS: Final = """
+    SELECT count(*) AS count, max(extract(epoch FROM t.now - e.received_at))::float8 AS oldest_s
+    FROM notifyops_private.notifications_parkedreceipt p
+    JOIN notifyops_private.notifications_providerevent e ON e.id = p.event_id,
+    (SELECT notifyops_private.clock_v1() AS now OFFSET 0) t
+"""
+
 
 def add_arguments(parser: CommandParser) -> None:
     """Take whether the answer is for a program."""
@@ -77,7 +84,7 @@ def figures() -> dict[str, Any]:
     """Give everything that `status` knows; ages are seconds, None where there is nothing that could be old."""
     counted = rows("SELECT state, count(*) AS count FROM notifyops_private.notifications_intent GROUP BY state")
     by_state = {row["state"]: row["count"] for row in counted}
-    due, waiting, review = rows(DUE)[0], rows(WAITING)[0], rows(REVIEW)[0]
+    due, waiting, review, receipts = rows(DUE)[0], rows(WAITING)[0], rows(REVIEW)[0], rows(RECEIPTS)[0]
     tasks = rows("SELECT count(*) AS count FROM notifyops_private.django_q_ormq")[0]["count"]
     return {
         "site": {
@@ -93,6 +100,7 @@ def figures() -> dict[str, Any]:
         "per_minute": rows(PER_MINUTE)[0],
         "workers": rows(WORKERS),
         "circuits": rows(CIRCUITS),
+        "receipts": {"waiting": receipts["count"], "oldest_s": receipts["oldest_s"]},
         "queue": {"review": review["count"], "oldest_review_s": review["oldest_s"], "tasks": tasks},
     }
 
@@ -107,6 +115,9 @@ def _print(found: dict[str, Any], terminal: Terminal) -> None:
     terminal.line(f"waiting      {found['waiting']}, the oldest since {age(found['oldest_waiting_s'])}")
     terminal.line(f"last minute  {listed(found['per_minute'])}")
     terminal.line(f"review       {found['queue']['review']}, the oldest for {age(found['queue']['oldest_review_s'])}")
+    terminal.line(
+        f"receipts     {found['receipts']['waiting']} wait, the oldest for {age(found['receipts']['oldest_s'])}"
+    )
     terminal.line(f"tasks        {found['queue']['tasks']} in django-q2's queue")
     for worker in found["workers"]:
         claimed = f", claimed {age(worker['claimed_age_s'])} ago" if worker["claimed_at"] else ""

@@ -8,6 +8,7 @@ from notifications.models.intent import Intent, IntentKey
 from notifications.models.log import LogEntry
 from notifications.models.notification_type import NotificationTypeRow
 from notifications.models.provider import ConfigRevision, ProviderAccount
+from notifications.models.receipt import ParkedReceipt, ProviderEvent
 from notifications.models.site import SiteAdoption
 from notifications.models.worker_beat import WorkerBeat
 
@@ -21,8 +22,10 @@ __all__ = [
     "IntentKey",
     "LogEntry",
     "NotificationTypeRow",
+    "ParkedReceipt",
     "Prepared",
     "ProviderAccount",
+    "ProviderEvent",
     "SiteAdoption",
     "SiteSecret",
     "WorkerBeat",

@@ -7,6 +7,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+# Where a secret is found; never the secret itself.
+REFERENCE = r"env:[A-Z][A-Z0-9_]*"
+
 
 class ProviderAccount(models.Model):
     """One account at one provider. Secrets are references (`env:NAME`), never values."""
@@ -27,6 +30,15 @@ class ProviderAccount(models.Model):
     api_key_ref = models.CharField(
         _("API key reference"), max_length=200, help_text=_("“env:NAME”: where workers find the secret.")
     )
+    # Parted by commas. Two while a secret is being rotated; each variable may itself hold several.
+    webhook_secret_refs = models.CharField(
+        _("webhook secret references"),
+        max_length=500,
+        blank=True,
+        db_default="",
+        default="",
+        help_text=_("“env:NAME”, two parted by a comma while a secret is rotated: where the web processes find them."),
+    )
     timeout_s = models.FloatField(
         _("deadline in seconds"), null=True, blank=True, help_text=_("Empty: the installation's default.")
     )
@@ -41,6 +53,10 @@ class ProviderAccount(models.Model):
             models.UniqueConstraint(fields=["name"], name="provideraccount_name"),
             models.CheckConstraint(
                 name="provideraccount_key_is_reference", condition=Q(api_key_ref__startswith="env:") | Q(api_key_ref="")
+            ),
+            models.CheckConstraint(
+                name="provideraccount_secrets_are_references",
+                condition=Q(webhook_secret_refs__regex=rf"^({REFERENCE}(,{REFERENCE})*)?$"),
             ),
         ]
 

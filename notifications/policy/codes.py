@@ -34,6 +34,7 @@ SOFT_BOUNCED: Final = "soft_bounced"
 COMPLAINED: Final = "complained"
 SUPPRESSED: Final = "suppressed"
 FAILED: Final = "failed"
+SECOND_MESSAGE: Final = "second_message"
 
 REVIEW_CODES: Final[dict[str, str]] = {
     WORKER_LOST: "The worker that made the last attempt ended, or lost its lease, before it could record the answer.",
@@ -63,6 +64,7 @@ REVIEW_CODES: Final[dict[str, str]] = {
     COMPLAINED: "The recipient reported the message as unwanted.",
     SUPPRESSED: "The provider did not send the message, because the address is on its suppression list.",
     FAILED: "The provider accepted the message, and then said that it could not send it.",
+    SECOND_MESSAGE: "The provider speaks of two messages under one key, so the recipient may have got two.",
 }
 
 # Why a request never left this machine, or why its answer cannot be read: the same for every HTTP provider.

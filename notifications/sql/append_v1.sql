@@ -141,10 +141,13 @@ BEGIN
                 WHEN j.target NOT IN ('pending', 'retry', 'sending') THEN NULL
                 WHEN j.delay_s IS NOT NULL THEN t + make_interval(secs => j.delay_s)
                 WHEN j.target = i.state THEN i.next_attempt_at ELSE t END,
-            first_ambiguous_at = CASE WHEN kind_ = 're_prepared' THEN NULL
+            -- A receipt that says that the key's one message did not arrive ends the doubt as well.
+            first_ambiguous_at = CASE WHEN kind_ = 're_prepared'
+                    OR (kind_ = 'receipt' AND j.known IN ('soft_bounced', 'invalid')) THEN NULL
                 WHEN j.ambiguous AND NOT by_person AND i.first_ambiguous_at IS NULL THEN j.began
                 ELSE i.first_ambiguous_at END,
-            safe_until = CASE WHEN kind_ = 're_prepared' THEN NULL
+            safe_until = CASE WHEN kind_ = 're_prepared'
+                    OR (kind_ = 'receipt' AND j.known IN ('soft_bounced', 'invalid')) THEN NULL
                 WHEN j.ambiguous AND NOT by_person AND i.first_ambiguous_at IS NULL
                 THEN j.began + make_interval(secs => coalesce(j.window_s, 0)) ELSE i.safe_until END,
             known = CASE WHEN kind_ IN ('result', 'lease_lost', 'settled', 'adopted') THEN j.known
@@ -165,7 +168,9 @@ BEGIN
                 WHEN kind_ = 'result' AND NOT (j.target = 'retry' AND j.outcome = 'not_sent' AND j.failure IS NOT TRUE)
                 THEN false ELSE i.manual END,
             provider_message_id = coalesce(j.pid, i.provider_message_id),
-            delivery_status = coalesce(j.delivery_status, i.delivery_status),
+            -- What receipts said was about the old generation's message.
+            delivery_status = coalesce(j.delivery_status,
+                CASE WHEN kind_ <> 're_prepared' THEN i.delivery_status END, 'none'),
             confirm_at = CASE WHEN j.target <> 'accepted' THEN NULL
                 WHEN j.confirm_s IS NOT NULL THEN t + make_interval(secs => j.confirm_s) ELSE i.confirm_at END
         FROM hashed j WHERE i.id = j.id AND j.refused IS NULL

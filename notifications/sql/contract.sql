@@ -82,6 +82,10 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
                 WHEN 'result' THEN concat('attempt ', l.attempt, ' ended: ', l.outcome, ' (' || l.code || ')', '.')
                 WHEN 'lease_lost' THEN format('attempt %s ended unknown: its worker was lost.', l.attempt)
                 WHEN 'late' THEN concat('a late answer to attempt ', l.attempt, ' was kept: ', l.outcome, ' (' || l.code || ')', '.')
+                WHEN 'receipt' THEN concat('a receipt came: ', coalesce(nullif(l.detail ->> 'says', 'none'), 'accepted'),
+                    ' by event ' || (l.detail ->> 'type'), ' (' || (l.detail ->> 'why') || ')',
+                    CASE WHEN l.detail ? 'generation' THEN ', of generation ' || (l.detail ->> 'generation') END,
+                    CASE WHEN l.detail ? 'second' THEN ', of another message under the same key' END, '.')
                 ELSE concat(replace(l.kind, '_', ' '), ' by ' || l.actor, ', reason ' || l.reason_code,
                     CASE WHEN l.code IS NOT NULL THEN format(' (%s)', l.code) END, '.')
             END || CASE WHEN l.from_state <> l.to_state THEN format(' %s → %s.', l.from_state, l.to_state) ELSE '' END)

@@ -134,6 +134,15 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
     FROM entry e WHERE concat_ws(' ', e.code, e.reason_code, e.outcome, e.phase, e.detail::text)
         ~ '[^[:space:]"@<>]+@[A-Za-z0-9-]+\.[A-Za-z]'
     UNION ALL
+    SELECT 'receipts_once_and_verified', e.intent_id, format('entry %s has no verified event of its own', e.seq)
+    FROM entry e JOIN intent i ON i.id = e.intent_id
+    WHERE (e.kind = 'receipt' OR (e.kind = 'settled' AND e.detail ? 'event')) AND (
+        NOT EXISTS (SELECT FROM notifications_providerevent v JOIN notifications_prepared p
+                    ON p.intent_id = e.intent_id AND p.account_id = v.account_id
+                    WHERE v.id = (e.detail ->> 'event')::bigint)
+        OR EXISTS (SELECT FROM entry o WHERE o.kind = e.kind AND o.seq < e.seq AND o.intent_id = e.intent_id
+                   AND o.detail ->> 'event' = e.detail ->> 'event'))
+    UNION ALL
     SELECT 'content_kept', i.id, 'has no content and was not erased'
     FROM intent i WHERE NOT EXISTS (SELECT FROM notifications_content c WHERE c.intent_id = i.id)
     UNION ALL
@@ -150,6 +159,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
         VALUES ('notifications_logentry', ARRAY['only_grows', 'no_truncate']),
             ('notifications_intentkey', ARRAY['only_grows', 'no_truncate']),
             ('notifications_configrevision', ARRAY['only_grows', 'no_truncate']),
+            ('notifications_providerevent', ARRAY['only_grows', 'no_truncate']),
             ('reviews_review', ARRAY['only_grows', 'no_truncate']),
             ('reviews_note', ARRAY['only_grows', 'no_truncate']),
             ('notifications_intent', ARRAY['guarded', 'never_deleted', 'no_truncate']),

@@ -14,12 +14,16 @@ DECLARE
     -- What only the door writes. Everything else of ours is ordinary Django.
     guarded CONSTANT text[] := ARRAY['notifications_intent', 'notifications_intentkey', 'notifications_content',
         'notifications_prepared', 'notifications_logentry', 'notifications_notificationtype', 'move',
-        'notifications_doorrole', 'notifications_workspacegrant', 'django_migrations', 'django_content_type',
-        'auth_permission'];
+        'notifications_doorrole', 'notifications_workspacegrant', 'notifications_providerevent', 'django_migrations',
+        'django_content_type', 'auth_permission'];
     worker_writes CONSTANT text[] := ARRAY['notifications_circuit', 'notifications_workerbeat',
         'notifications_deliveryblock'];
-    only_grows CONSTANT text[] := ARRAY['notifications_configrevision', 'notifications_siteadoption', 'reviews_review', 'reviews_note'];
-    web_never CONSTANT text[] := ARRAY['django_q_ormq', 'django_q_task', 'django_q_schedule', 'notifications_workerbeat'];
+    only_grows CONSTANT text[] := ARRAY['notifications_configrevision', 'notifications_siteadoption', 'reviews_review',
+        'reviews_note'];
+    -- Events come in by `receive_v1`, which parks them; applying takes them out again, and no role may park one anew.
+    worker_takes CONSTANT text[] := ARRAY['notifications_parkedreceipt'];
+    web_never CONSTANT text[] := ARRAY['django_q_ormq', 'django_q_task', 'django_q_schedule', 'notifications_workerbeat',
+        'notifications_parkedreceipt'];
     settled boolean;
 BEGIN
     FOR t IN SELECT c.oid::regclass AS name, c.relname AS plain, c.relispartition AS part FROM pg_class c
@@ -33,6 +37,9 @@ BEGIN
         ELSIF NOT t.plain = ANY (web_never) THEN
             EXECUTE format('GRANT INSERT, UPDATE, DELETE ON %s TO {web}', t.name);
         END IF;
+        IF t.plain = ANY (worker_takes) THEN
+            EXECUTE format('GRANT DELETE, UPDATE (due_at) ON %s TO {worker}', t.name);
+        END IF;
         IF t.plain = ANY (worker_writes) OR t.plain LIKE 'django\_q\_%' THEN
             EXECUTE format('GRANT INSERT, UPDATE, DELETE ON %s TO {worker}', t.name);
         END IF;
@@ -43,7 +50,8 @@ DO $$
 DECLARE
     f record;
     everyone CONSTANT text[] := ARRAY['clock_v1', 'site_here_v1', 'site_trouble_v1'];
-    working CONSTANT text[] := ARRAY['append_v1', 'pick_v1', 'next_due_v1', 'ensure_partitions_v1', 'verify_v1', 'doctor_v1'];
+    working CONSTANT text[] := ARRAY['append_v1', 'pick_v1', 'next_due_v1', 'receive_v1', 'ensure_partitions_v1',
+        'verify_v1', 'doctor_v1'];
     writing CONSTANT text[] := ARRAY['api_version', 'enqueue', 'enqueue_many', 'cancel'];
     reading CONSTANT text[] := ARRAY['api_version', 'status', 'explain'];
 BEGIN

@@ -110,6 +110,7 @@ PLANTS: dict[str, Plant] = {
         "UPDATE notifyops_private.notifications_intent SET type = 'report_once' WHERE id = %(id)s", "intent"
     ),
     "no_address_in_log": set_entry("detail = '{\"to\": \"ana@example.com\"}'", "seq = 2"),
+    "receipts_once_and_verified": set_entry("kind = 'receipt'", "seq = 4"),
     "content_kept": run("DELETE FROM notifyops_private.notifications_content WHERE intent_id = %(id)s", "content"),
     "key_kept": run("DELETE FROM notifyops_private.notifications_intentkey WHERE intent_id = %(id)s", "intentkey"),
     "nothing_overdue": run(

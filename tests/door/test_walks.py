@@ -25,7 +25,7 @@ GUARDS = {
     "ambiguous", "not_retried", "known", "window_over", "not_held", "not_adopted", "check",
 }  # fmt: skip
 # What the loop's policy promises on top of the door, which a random walk does not follow.
-BY_POLICY = {"no_send_past_window", "never_twice", "nothing_overdue"}
+BY_POLICY = {"no_send_past_window", "never_twice", "nothing_overdue", "receipts_once_and_verified"}
 LIKELY = sorted({(move.kind, move.to_state) for move in MOVES})
 
 

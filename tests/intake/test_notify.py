@@ -157,6 +157,7 @@ def test_status_counts_ages_rates_workers_and_circuits() -> None:
     assert 0 <= found["oldest_due_s"] <= found["oldest_waiting_s"] < 60
     assert found["per_minute"] == {"accepted": 0, "failed": 1, "retried": 0}
     assert [(one["account"], one["open"]) for one in found["circuits"]] == [("resend", False)]
+    assert found["receipts"] == {"waiting": 0, "oldest_s": None}
     assert "is manage.py qcluster running?" in notify("status").out
 
 

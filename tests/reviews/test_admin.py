@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import User
-from django.db import connections
+from django.db import IntegrityError, connections, transaction
 from django.test import Client
 
 from notifications.models import Circuit, ConfigRevision, ProviderAccount
@@ -26,7 +26,8 @@ def boss() -> Client:
 
 
 def fields(account: ProviderAccount, **changes: Any) -> dict[str, Any]:
-    kept = {name: getattr(account, name) for name in ("name", "kind", "channel", "base_url", "sender", "api_key_ref")}
+    names = ("name", "kind", "channel", "base_url", "sender", "api_key_ref", "webhook_secret_refs")
+    kept = {name: getattr(account, name) for name in names}
     flags = {"declares_receipts": "on", "enabled": "on"}
     return kept | flags | {"timeout_s": "", "seen": account.revision, "reason": WHY} | changes
 
@@ -96,6 +97,8 @@ def test_saving_an_account_closes_its_circuit_even_one_that_waits_for_a_person()
         {"reason": "short"},
         {"reason": "asked by ana@example.com today"},
         {"api_key_ref": "re_secret_key"},
+        {"webhook_secret_refs": "whsec_c2VjcmV0"},
+        {"webhook_secret_refs": "env:GOOD,whsec_c2VjcmV0"},
         {"seen": 7},
     ],
 )
@@ -131,3 +134,16 @@ def test_the_form_of_an_account_carries_the_revision_that_it_shows() -> None:
     html = boss().get(EDIT.format(account.pk)).content.decode()
     assert f'name="seen" value="{account.revision}"' in html
     assert "a name, then the address in angle brackets" in html
+
+
+def test_a_rotation_is_a_change_of_the_account_with_its_revision() -> None:
+    account = ProviderAccount.objects.get(name="resend")
+    before = account.webhook_secret_refs
+    given = f" env:NEXT_SECRET, {before} env:NEXT_SECRET\t"
+    assert boss().post(EDIT.format(account.pk), fields(account, webhook_secret_refs=given)).status_code == 302
+    revision = ConfigRevision.objects.get(account=account)
+    assert revision.before is not None
+    assert revision.before["webhook_secret_refs"] == before == "env:NOTIFYOPS_RESEND_WEBHOOK_SECRETS"
+    assert revision.after["webhook_secret_refs"] == f"env:NEXT_SECRET,{before}"
+    with pytest.raises(IntegrityError), transaction.atomic():
+        ProviderAccount.objects.update(webhook_secret_refs="whsec_c2VjcmV0")

@@ -26,6 +26,7 @@ VERBS: Final[dict[str, str]] = {
     "info": "where the running installation is",
     "grant": "let a database role enqueue in a workspace",
     "adopt-site": "let a copied or restored database send again",
+    "receipts": "read back from the provider what never reached us",
     "verify": "recompute the chains of the log",
     "doctor": "check every invariant",
     "demo": "an answer is lost after acceptance: one message all the same",

@@ -1,0 +1,113 @@
+"""Read back what Resend sent, or tried to send, to a webhook: for the gaps that an outage of ours leaves.
+
+Needs a full-access key; a sending key is answered with 401. Source: resend-python 2.52 `webhooks` (newer than the
+OpenAPI file): GET /webhooks, /webhooks/{id}/events, /webhooks/{id}/events/{event}.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+from urllib.request import HTTPDefaultErrorHandler, HTTPErrorProcessor, HTTPHandler, HTTPSHandler
+
+from notifications.providers.retry_after import wanted_wait
+
+TIMEOUT_S: Final = 10.0
+# A page of 100 summaries is about 20 kB, an event below 64.
+MOST_BYTES: Final = 1_000_000
+PAGE: Final = 100
+_TRIES: Final = 5
+_LONGEST_PAUSE_S: Final = 60.0
+_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
+
+
+class EventsUnavailable(Exception):
+    """The provider did not answer as it must; the text is a sentence for the person who asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventsApi:
+    """One account's events. `pause` waits where the provider asks for it, at most a minute at a time."""
+
+    base_url: str
+    key: str = field(repr=False)
+    pause: Callable[[float], object] = time.sleep
+
+    def webhooks_at(self, path: str) -> list[str]:
+        """Give the ids of the webhooks whose address ends with this path. Raises EventsUnavailable."""
+        listed = _rows(self._get("/webhooks"))
+        return [
+            str(row["id"])
+            for row in listed
+            if _ID.fullmatch(str(row.get("id"))) and urlsplit(str(row.get("endpoint"))).path.rstrip("/") == path
+        ]
+
+    def summaries(self, webhook_id: str) -> Iterator[tuple[str, object]]:
+        """Give id and time of each event, newest first, page by page; stop reading to stop asking."""
+        after = ""
+        while True:
+            answer = self._get(f"/webhooks/{webhook_id}/events?limit={PAGE}{after}")
+            found = _rows(answer)
+            for row in found:
+                if _ID.fullmatch(str(row.get("id"))):
+                    yield str(row["id"]), row.get("created_at")
+            if not found or not answer.get("has_more"):
+                return
+            after = f"&after={quote(str(found[-1].get('id')), safe='')}"
+
+    def payload(self, webhook_id: str, event_id: str) -> bytes:
+        """Give what the webhook's body says, as JSON of ours: it is not signed, the connection vouches for it."""
+        return json.dumps(self._get(f"/webhooks/{webhook_id}/events/{event_id}").get("payload")).encode()
+
+    def _get(self, path: str) -> Mapping[str, Any]:
+        headers = {"Authorization": f"Bearer {self.key}", "User-Agent": "notifyops/1.0", "Accept": "application/json"}
+        for _ in range(_TRIES):
+            request = urllib.request.Request(f"{self.base_url}{path}", headers=headers)  # noqa: S310 - checked setting
+            try:
+                with _opener().open(request, timeout=TIMEOUT_S) as answer:
+                    return _document(answer.read(MOST_BYTES + 1))
+            except urllib.error.HTTPError as refusal:
+                with refusal:
+                    if refusal.code != 429:
+                        raise EventsUnavailable(_refused(refusal.code)) from None
+                    wait_s = wanted_wait(
+                        refusal.headers.get_all("retry-after") or [], refusal.headers.get("date"), time.time
+                    )
+            except (OSError, ValueError, http.client.HTTPException) as problem:
+                raise EventsUnavailable(f"The provider did not answer: {type(problem).__name__}.") from None
+            self.pause(min(max(wait_s or 1.0, 0.1), _LONGEST_PAUSE_S))
+        raise EventsUnavailable("The provider's rate limit left no room: try again in a minute, or with --most.")
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    """Give a client that follows no redirect and asks no proxy: the key would go along."""
+    opener = urllib.request.OpenerDirector()
+    for handler in (HTTPHandler, HTTPSHandler, HTTPDefaultErrorHandler, HTTPErrorProcessor):
+        opener.add_handler(handler())
+    return opener
+
+
+def _refused(status: int) -> str:
+    if status in (401, 403):
+        return f"The provider refused the key ({status}): reading events needs one with full access."
+    return f"The provider answered {status}."
+
+
+def _document(raw: bytes) -> Mapping[str, Any]:
+    found = json.loads(raw) if len(raw) <= MOST_BYTES else None
+    if not isinstance(found, dict):
+        raise ValueError("no JSON object")
+    return found
+
+
+def _rows(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    found = answer.get("data")
+    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []

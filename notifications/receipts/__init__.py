@@ -1,0 +1,1 @@
+"""Receipts: what providers say about a message after they took it."""

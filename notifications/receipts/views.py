@@ -1,0 +1,78 @@
+"""The address that providers send their events to: verified, kept once, answered at once; applied by the chores."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Final
+
+from django.conf import settings
+from django.db import DatabaseError
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST
+
+from notifications import wiring
+from notifications.receipts.parse import parse
+from notifications.receipts.receive import Verified, receive, sender
+from notifications.receipts.verify import Unverified, verify
+
+logger = logging.getLogger(__name__)
+
+# How each kind of account writes its events.
+PARSERS: Final = {"resend": parse}
+
+
+@csrf_exempt
+@require_POST
+def events(request: HttpRequest, account: str) -> HttpResponse:
+    """Take one event.
+
+    200: kept, now or before, whatever it says. 401: not signed as it must be, and nothing was written. 404: no such
+    account. 413: too large. 503: it could not be kept, so the provider should send it again.
+    """
+    body = _body(request)
+    if body is None:
+        return _answer("too large", 413)
+    try:
+        row = sender(account)
+    except DatabaseError as error:
+        return _try_again(account, error)
+    if row is None or row.kind not in PARSERS:
+        return _answer("no such account", 404)
+    try:
+        keys = wiring.webhook_keys(row.webhook_secret_refs)
+        event_id = verify(request.headers, body, keys, now_s=time.time())
+    except Unverified as refusal:
+        logger.warning("receipt refused: %s", refusal, extra={"action": "receipt_refused", "account": row.name})
+        return _answer("not verified", 401)
+    event = Verified(event_id, body, PARSERS[row.kind](body))
+    try:
+        receive(row.id, [event], site=settings.NOTIFYOPS_SITE, source="webhook")
+    except DatabaseError as error:
+        return _try_again(account, error)
+    return _answer("kept", 200)
+
+
+def _body(request: HttpRequest) -> bytes | None:
+    """Give the bytes as they came, or None where there are too many; no more than that is ever read."""
+    most = settings.NOTIFYOPS_RECEIPT_BYTES
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if not (length.isascii() and length.isdigit() and len(length) < 10) or int(length) > most:
+        return None
+    try:
+        body = request.read(most + 1)
+    except UnreadablePostError:  # the sender went away: nobody hears the answer
+        return b""
+    return body if len(body) <= most else None
+
+
+def _try_again(account: str, error: DatabaseError) -> HttpResponse:
+    logger.error("receipt not kept", exc_info=error, extra={"action": "receipt_not_kept", "account": account})
+    answer = _answer("not kept, send it again", 503)
+    answer["Retry-After"] = "5"
+    return answer
+
+
+def _answer(text: str, status: int) -> HttpResponse:
+    return HttpResponse(f"{text}\n", status=status, content_type="text/plain")
