@@ -35,6 +35,7 @@ def refill(sender: AppConfig, using: str, **_kwargs: Any) -> None:
             "channel": "email",
             "sender": "Notifications <notifications@example.com>",
             "api_key_ref": "env:NOTIFYOPS_RESEND_API_KEY",
+            "lookup_key_ref": "env:NOTIFYOPS_RESEND_LOOKUP_KEY",
         },
     )
     _ensure_secrets(using)

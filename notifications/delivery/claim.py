@@ -14,7 +14,7 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from notifications.delivery.judge import judge
+from notifications.delivery.judge import judge_all
 from notifications.delivery.lease import ROOM_TO_RECORD_S, Lease, boot_clock
 from notifications.delivery.prepare import Frozen, freeze
 from notifications.delivery.shop import Account, Shop
@@ -22,6 +22,7 @@ from notifications.door import Appended, Entry, Picked, append_async, pick
 from notifications.models.intent import provider_key
 from notifications.policy import codes
 from notifications.policy.claim import ClaimDecision, decide_unprepared
+from notifications.policy.evidence import confirm_s
 from notifications.policy.retry import decide_lease_lost
 from notifications.providers.base import Unsendable
 from notifications.states import EntryKind, Known, ResultClass, State
@@ -118,9 +119,10 @@ async def _prepared(connection: AsyncConnection[Any], shop: Shop, due: list[Pick
     """Decide on each due intent and freeze its bytes; stop those that must not or cannot be sent."""
     cases: list[_Case] = []
     stopped: dict[EntryKind, list[Entry]] = defaultdict(list)
-    for one in due:
-        case = _Case(one, shop.types.get(one.type), shop.accounts[one.account_id])
-        decision = await judge(one, case.kind, idempotent=case.account.idempotent)
+    picked = [_Case(one, shop.types.get(one.type), shop.accounts[one.account_id]) for one in due]
+    judged = await judge_all(connection, [(case.picked, case.kind, case.account.idempotent) for case in picked])
+    for case, decided in zip(picked, judged, strict=True):
+        one, decision = case.picked, decided
         if decision.sends:
             try:
                 _freeze(shop, case)
@@ -227,6 +229,7 @@ def _lease(shop: Shop, case: _Case, *, began: float) -> Lease:
         facts=_facts(shop, one, case.kind, account),
         write_until=began + shop.rules.lease_s - account.timeout_s - ROOM_TO_RECORD_S,
         probe=one.probe,
+        confirm_s=confirm_s(case.kind, declares_receipts=account.declares_receipts),
     )
 
 

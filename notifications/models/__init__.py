@@ -8,6 +8,7 @@ from notifications.models.intent import Intent, IntentKey
 from notifications.models.log import LogEntry
 from notifications.models.notification_type import NotificationTypeRow
 from notifications.models.provider import ConfigRevision, ProviderAccount
+from notifications.models.question import Question
 from notifications.models.worker_beat import WorkerBeat
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "NotificationTypeRow",
     "Prepared",
     "ProviderAccount",
+    "Question",
     "SiteSecret",
     "WorkerBeat",
     "WorkspaceGrant",

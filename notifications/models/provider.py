@@ -27,6 +27,14 @@ class ProviderAccount(models.Model):
     api_key_ref = models.CharField(
         _("API key reference"), max_length=200, help_text=_("“env:NAME”: where workers find the secret.")
     )
+    lookup_key_ref = models.CharField(
+        _("look-up key reference"),
+        max_length=200,
+        blank=True,
+        db_default="",
+        default="",
+        help_text=_("“env:NAME”: a key with full access, to ask about messages. Empty: it is never asked."),
+    )
     timeout_s = models.FloatField(
         _("deadline in seconds"), null=True, blank=True, help_text=_("Empty: the installation's default.")
     )
@@ -41,6 +49,10 @@ class ProviderAccount(models.Model):
             models.UniqueConstraint(fields=["name"], name="provideraccount_name"),
             models.CheckConstraint(
                 name="provideraccount_key_is_reference", condition=Q(api_key_ref__startswith="env:") | Q(api_key_ref="")
+            ),
+            models.CheckConstraint(
+                name="provideraccount_lookup_key_is_reference",
+                condition=Q(lookup_key_ref__startswith="env:") | Q(lookup_key_ref=""),
             ),
         ]
 

@@ -92,7 +92,7 @@ LOOKUP_CODES: Final[dict[str, str]] = {
     "lookup.rate_limited": "The provider took no more questions for now.",
     "lookup.unreachable": "The provider could not be reached, or failed, so it could not be asked.",
     "lookup.malformed": "The provider's answer could not be read, so it proves nothing.",
-    "lookup.page_cap": "The provider had more messages than one look-up reads, so it did not come to the attempt's time.",
+    "lookup.page_cap": "One look-up did not read far enough back in the provider's list to come to the attempt's time.",
     "lookup.not_settled": "The last attempt was too short a time ago for a provider's list to be complete.",
     "lookup.retention": "The attempt was longer ago than the provider keeps its messages.",
     "lookup.unproven": "A message that may be this one could not be told from others, so nothing is proven.",

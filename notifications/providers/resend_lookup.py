@@ -113,9 +113,7 @@ class ResendLookup:
     async def _scan(self, calls: Calls, wanted: list[Sought], budget: LookupBudget) -> AsyncIterator[LookupResult]:
         """Read the list from its newest mail down, until it has passed the time of every question."""
         scan, cursor, seen = Scan(wanted), "", set[str]()
-        if scan.is_done:
-            return
-        for _ in range(budget.pages + _PAGES_EACH * len(wanted) // PAGE):
+        for _ in range(budget.pages + _PAGES_EACH * len(wanted) // PAGE if wanted else 0):
             answer = await calls.get(self._url.with_query({"limit": str(PAGE)} | _after(cursor)), _LIST_BYTES)
             page = read_page(answer.body) if isinstance(answer, Answer) and answer.status == 200 else None
             if page is None or _goes_round(page, seen):
