@@ -213,17 +213,9 @@ _MOVING: dict[EntryKind, tuple[set[State], set[State], set[Who]]] = {
     EntryKind.RETRIED: ({State.NEEDS_REVIEW}, {State.RETRY}, {Who.PERSON}),
     EntryKind.UNDONE: ({State.RETRY}, {State.NEEDS_REVIEW}, {Who.PERSON}),
     EntryKind.ADOPTED: ({State.NEEDS_REVIEW}, {State.ACCEPTED}, {Who.PERSON}),
-    EntryKind.CLOSED: (
-        {State.PENDING, State.RETRY, State.ACCEPTED, State.NEEDS_REVIEW},
-        {State.CLOSED},
-        {Who.PERSON},
-    ),
+    EntryKind.CLOSED: (set(State) - FINAL - {State.SENDING}, {State.CLOSED}, {Who.PERSON}),
     EntryKind.REOPENED: ({State.CLOSED, State.ACCEPTED}, {State.NEEDS_REVIEW}, {Who.PERSON}),
-    EntryKind.WITHDRAWN: (
-        {State.PENDING, State.RETRY, State.NEEDS_REVIEW},
-        {State.CANCELLED},
-        {Who.PERSON, Who.INTAKE},
-    ),
+    EntryKind.WITHDRAWN: (set(OPEN - {State.SENDING}), {State.CANCELLED}, {Who.PERSON, Who.INTAKE}),
     EntryKind.SUPERSEDED: ({State.PENDING, State.RETRY}, {State.CANCELLED}, {Who.INTAKE}),
 }
 # kind: (stated in any of these, by any of these); the intent stays where it is

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import threading
 from collections.abc import Mapping, Sequence
@@ -40,7 +41,7 @@ async def judge_all(connection: AsyncConnection[Any], cases: Sequence[Case]) -> 
     claim at the same time, and within one bound.
     """
     excused = await _excused(connection, [one for one, _, _ in cases])
-    facts = [_facts(one, kind, idempotent, one.id in excused) for one, kind, idempotent in cases]
+    facts = [_facts(one, kind, idempotent=idempotent, excused=one.id in excused) for one, kind, idempotent in cases]
     decisions = [decide_claim(each) for each in facts]
     hooks = {
         place: (kind, one.report_id)
@@ -61,7 +62,7 @@ async def _excused(connection: AsyncConnection[Any], picked: Sequence[Picked]) -
     return {row[0] for row in await cursor.fetchall()}
 
 
-def _facts(one: Picked, kind: NotificationType | None, idempotent: bool, excused: bool) -> ClaimFacts:
+def _facts(one: Picked, kind: NotificationType | None, *, idempotent: bool, excused: bool) -> ClaimFacts:
     return ClaimFacts(
         state=State(one.state),
         # Of a type that this release does not know, the careful one: it may be the type's own.
@@ -85,7 +86,7 @@ async def _asked(hooks: Mapping[int, tuple[NotificationType, str]]) -> dict[int,
     def ask(place: int) -> None:
         answer = _is_wanted(*hooks[place])
         with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile; nobody waits for the answer
-            loop.call_soon_threadsafe(_settle, answers[place], answer)
+            loop.call_soon_threadsafe(functools.partial(_settle, answers[place], wanted=answer))
 
     for place in hooks:
         # The hook may use the database: never on the loop's thread. Daemons: one that hangs holds up no one's stop.
@@ -96,7 +97,7 @@ async def _asked(hooks: Mapping[int, tuple[NotificationType, str]]) -> dict[int,
     return {place: answer.done() and answer.result() for place, answer in answers.items()}
 
 
-def _settle(answer: asyncio.Future[bool], wanted: bool) -> None:
+def _settle(answer: asyncio.Future[bool], *, wanted: bool) -> None:
     if not answer.done():
         answer.set_result(wanted)
 

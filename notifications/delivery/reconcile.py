@@ -152,7 +152,7 @@ async def _keep(
     return len(batch)
 
 
-def _facts(row: Due, id_taken: bool) -> EvidenceFacts:
+def _facts(row: Due, *, id_taken: bool) -> EvidenceFacts:
     return EvidenceFacts(
         state=State(row.state),
         delivery_status=DeliveryStatus(row.delivery_status),
