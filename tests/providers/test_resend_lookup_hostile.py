@@ -133,5 +133,5 @@ def test_both_forms_of_time_are_read_and_nothing_else() -> None:
     wanted = datetime(2026, 4, 3, 22, 13, 42, 674000, tzinfo=UTC)
     for text in ("2026-04-03 22:13:42.674+00", "2026-04-03T22:13:42.674Z", "2026-04-04T00:13:42.674+02:00"):
         assert time_of(text) == wanted
-    for odd in ("", "yesterday", "2026-04-03T22:13:42", "x" * 10_000, None, 5, {}, "2026-13-01T00:00:00Z"):
-        assert time_of(odd) is None
+    odds: list[object] = ["", "yesterday", "2026-04-03T22:13:42", "x" * 10_000, None, 5, {}, "2026-13-01T00:00:00Z"]
+    assert [odd for odd in odds if time_of(odd) is not None] == []
