@@ -52,7 +52,7 @@ _OPEN: Final = """(i.state = 'needs_review' AND i.next_action = 'query_provider'
 _TIDY: Final = f"""
 DELETE FROM notifyops_private.notifications_question q
 USING notifyops_private.notifications_intent i, (SELECT notifyops_private.clock_v1() AS now) t
-WHERE i.id = q.intent_id AND q.due_at <= t.now AND q.wanted_at IS NULL AND NOT ({_OPEN})
+WHERE i.id = q.intent_id AND q.due_at <= t.now AND q.wanted_at IS NULL AND ({_OPEN}) IS NOT TRUE
 """
 # An account that waits or fails is left alone. A used-up quota or a refused sending key says nothing of reading.
 _DUE: Final = """
@@ -118,7 +118,7 @@ JOIN notifyops_private.notifications_intent i ON i.provider_message_id = u.mail 
 _FORGET: Final = f"""
 DELETE FROM notifyops_private.notifications_question q
 USING notifyops_private.notifications_intent i, (SELECT notifyops_private.clock_v1() AS now) t
-WHERE i.id = q.intent_id AND q.due_at IS NULL AND q.asked_at < t.now - interval '1 day' AND NOT ({_OPEN})
+WHERE i.id = q.intent_id AND q.due_at IS NULL AND q.asked_at < t.now - interval '1 day' AND ({_OPEN}) IS NOT TRUE
 """
 
 

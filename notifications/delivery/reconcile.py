@@ -215,8 +215,8 @@ def _again_s(row: Due, result: LookupResult) -> float | None:
 
 
 def _warn(kind: EntryKind, written: Sequence[Appended]) -> None:
+    """Say what was not written: somebody else moved the intent, and the evidence stands beside it."""
     for one in written:
-        extra = {"action": "evidence_refused" if one.refused else f"evidence_{kind.value}", "intent": one.intent_id}
-        logger.log(
-            logging.WARNING if one.refused else logging.INFO, "%s: %s", kind.value, one.refused or "ok", extra=extra
-        )
+        if one.refused:
+            extra = {"action": "evidence_refused", "intent": one.intent_id}
+            logger.warning("%s refused: %s", kind.value, one.refused, extra=extra)

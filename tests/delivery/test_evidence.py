@@ -251,6 +251,18 @@ def test_what_is_no_question_any_more_is_forgotten(place: Workplace) -> None:
     assert place.sql("SELECT count(*) FROM notifyops_private.notifications_question") == [(0,)]
 
 
+def test_what_was_accepted_meanwhile_is_not_asked_about(place: Workplace) -> None:
+    intent = lost(place, arrived=True, kind="report_once")
+    silent = Told(lambda _query: None)
+    place.later(3 * MINUTE)
+    ask(place, silent)
+    assert place.person(EntryKind.RETRIED, intent, State.RETRY, delay_s=0).refused is None
+    place.turn()
+    assert place.intent(intent).state == "accepted"
+    ask(place, silent)
+    assert len(silent.asked) == 1
+
+
 def test_beyond_the_providers_memory_nothing_is_asked(place: Workplace) -> None:
     intent = past_the_window(place, arrived=True)
     place.later(30 * DAY)
