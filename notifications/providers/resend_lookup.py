@@ -20,6 +20,7 @@ from notifications.providers.resend_scan import (
     Page,
     Scan,
     Sought,
+    is_id,
     json_object,
     read_page,
     sought,
@@ -82,7 +83,7 @@ class ResendLookup:
 
     async def _check_witness(self, calls: Calls, witness: str | None) -> tuple[str | None, bool]:
         """Give why nothing can be asked at all, and whether the key sees another account than ours."""
-        if witness is None:
+        if witness is None or not is_id(witness):
             return None, False
         answer = await calls.get(self._url / witness, _MAIL_BYTES)
         if isinstance(answer, Answer) and (answer.status == 200 or _is_absent(answer)):
@@ -94,6 +95,8 @@ class ResendLookup:
         mail_id = query.provider_id
         if mail_id is None:
             return LookupResult(query.ref, Found.UNAVAILABLE, "none", "lookup.erased")
+        if not is_id(mail_id):
+            return LookupResult(query.ref, Found.INCONCLUSIVE, "none", "lookup.malformed")
         answer = await calls.get(self._url / mail_id, _MAIL_BYTES)
         if answer is None:
             return None

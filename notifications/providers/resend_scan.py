@@ -157,6 +157,11 @@ class Scan:
         return LookupResult(ref, Found.INCONCLUSIVE if code else Found.NOT_FOUND, "scan", code)
 
 
+def is_id(text: str) -> bool:
+    """Tell whether a message id can stand in an address; one with a slash would lead elsewhere."""
+    return _ID.fullmatch(text) is not None and text.strip(".") != ""
+
+
 def sought(query: LookupQuery) -> Sought | None:
     """Read from the frozen bytes what to look for; None where they are erased or not this provider's."""
     fields = json_object(query.body)
@@ -182,7 +187,7 @@ def _mail(item: object) -> Mail | None:
     if not isinstance(item, dict):
         return None
     mail_id, created_at, to = item.get("id"), time_of(item.get("created_at")), addresses(item.get("to"))
-    if not isinstance(mail_id, str) or not _ID.fullmatch(mail_id) or created_at is None or not to:
+    if not isinstance(mail_id, str) or not is_id(mail_id) or created_at is None or not to:
         return None
     return Mail(mail_id, to, created_at)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ import pytest
 from notifications.providers.resend_scan import time_of
 from notifications.sandbox.app import RunningSandbox, running_sandbox
 from notifications.states import Found
-from tests.providers.inquiries import asked, body_of, post, question
+from tests.providers.inquiries import QUICK, asked, body_of, post, question
 
 NOW = "2026-04-03 22:13:42.674981+00"
 ITEM = {"id": "mail-1", "to": ["bob@example.com"], "created_at": NOW, "last_event": "sent", "subject": "x"}
@@ -127,6 +128,14 @@ def test_a_single_answer_of_any_shape_raises_nothing(sandbox: RunningSandbox, bo
     result = asked(sandbox, [question(1, body_of(1), provider_id="some-id")])[1]
     assert result.answer in (Found.INCONCLUSIVE, Found.FOUND)
     assert (result.answer is Found.FOUND) == (isinstance(body, dict) and body.get("id") == "some-id")
+
+
+@pytest.mark.parametrize("mail_id", ["../../admin", "a/b", "..", ".", "a?b=c", "a#b", "%2e%2e", ""])
+def test_an_id_that_leads_elsewhere_is_not_asked_for(sandbox: RunningSandbox, mail_id: str) -> None:
+    budget = dataclasses.replace(QUICK, witness=mail_id)
+    result = asked(sandbox, [question(1, body_of(1), provider_id=mail_id)], budget)[1]
+    assert (result.answer, result.code) == (Found.INCONCLUSIVE, "lookup.malformed")
+    assert sandbox.requests() == []
 
 
 def test_both_forms_of_time_are_read_and_nothing_else() -> None:
