@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from bench import claims, deliveries, intake, latency, receipts
+from bench import claims, deliveries, evidence, intake, latency, receipts
 from bench.figures import Report
 from bench.stage import BenchFailed, Stage, raised
 from notifyops.env import BadValue
@@ -26,6 +26,7 @@ MEASUREMENTS: Final[dict[str, Callable[[Stage, Report], None]]] = {
     "latency": latency.measure,
     "claim": claims.measure,
     "receipts": receipts.measure,
+    "evidence": evidence.measure,
 }
 # What a change must not undo, whatever the machine: half of the bare loop.
 GUARDED: Final = 0.5

@@ -31,7 +31,8 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]  # Django has no s
     class Meta:
         model = ProviderAccount
         fields = (
-            *("name", "kind", "channel", "base_url", "sender", "api_key_ref", "webhook_secret_refs", "timeout_s"),
+            *("name", "kind", "channel", "base_url", "sender", "api_key_ref", "lookup_key_ref", "webhook_secret_refs"),
+            "timeout_s",
             *("declares_receipts", "enabled"),
         )
 
@@ -49,7 +50,14 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]  # Django has no s
 
     def clean_api_key_ref(self) -> str:
         """Refuse the secret itself where its name belongs."""
-        reference: str = self.cleaned_data["api_key_ref"]
+        return self._reference("api_key_ref")
+
+    def clean_lookup_key_ref(self) -> str:
+        """Refuse the secret itself; an empty one means that the provider is never asked."""
+        return self._reference("lookup_key_ref") if self.cleaned_data["lookup_key_ref"] else ""
+
+    def _reference(self, name: str) -> str:
+        reference: str = self.cleaned_data[name]
         if not re.fullmatch(REFERENCE, reference):
             raise ValidationError(
                 _("Name a variable of the workers, like env:NOTIFYOPS_RESEND_API_KEY; never the key itself.")

@@ -18,13 +18,16 @@ from django_q.models import Failure, Success
 from psycopg import AsyncConnection
 
 from notifications import looping, runtime, wiring
-from notifications.delivery import slots
-from notifications.delivery.beats import Beat
+from notifications.delivery import questions, slots
+from notifications.delivery.beats import Beat, worker_name
+from notifications.delivery.reconcile import SETTLE_S, Desk, reconcile
 from notifications.receipts.apply import apply_received
 
 logger = logging.getLogger(__name__)
 
 TICK_S = 0.25
+# A person who asked waits for this and for the provider.
+ASK_EVERY_S = 1.0
 KEEP_TASKS = timedelta(days=1)
 KEEP_FAILURES = timedelta(days=14)
 
@@ -73,6 +76,8 @@ DUTIES = (
     Duty("partitions", 3600.0, make_partitions),
     Duty("forget_beats", 3600.0, forget_beats),
     Duty("purge_tasks", 3600.0, purge_tasks),
+    Duty("forget_questions", 3600.0, questions.forget),
+    Duty("discover_questions", 10.0, lambda connection: questions.discover(connection, settle_s=SETTLE_S)),
 )
 
 
@@ -88,9 +93,12 @@ async def _tend(orphaned: Callable[[], bool]) -> str:
             return "busy"
         ends_at = time.monotonic() + settings.NOTIFYOPS_LOOP_BUDGET_S
         connection = await AsyncConnection.connect(dsn, autocommit=True)
+        asking = asyncio.create_task(_ask(dsn))
         try:
             await _work(connection, slot, lambda: runtime.stopping() or orphaned() or time.monotonic() > ends_at)
         finally:
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
             await connection.close()
             await slot.release()
             if not orphaned():
@@ -109,6 +117,35 @@ async def _work(connection: AsyncConnection[Any], slot: slots.Slot, ended: Calla
                 done_at[duty.name] = time.monotonic()
                 await _do(duty, connection)
         await asyncio.sleep(TICK_S)
+
+
+async def _ask(dsn: str) -> None:
+    """Ask providers about what is due, beside the other duties: a scan may take half a minute.
+
+    Ends with the slot, wherever it is: what was not answered yet is asked again by the next holder.
+    """
+    worker = worker_name("ask", 0)
+    desk = await asyncio.to_thread(_desk)
+    try:
+        async with await AsyncConnection.connect(dsn, autocommit=True) as connection:
+            while True:
+                try:
+                    await reconcile(connection, desk, worker=worker)
+                except psycopg.OperationalError:
+                    raise
+                except Exception as error:
+                    logger.exception("asking failed: %s", type(error).__name__, extra={"action": "asking_failed"})
+                await asyncio.sleep(ASK_EVERY_S)
+    finally:
+        for lookup in desk.lookups.values():
+            await lookup.close()
+
+
+def _desk() -> Desk:
+    try:
+        return wiring.desk()
+    finally:
+        connections.close_all()
 
 
 async def _do(duty: Duty, connection: AsyncConnection[Any]) -> None:

@@ -37,6 +37,7 @@ def refill(sender: AppConfig, using: str, **_kwargs: Any) -> None:
             "sender": "Notifications <notifications@example.com>",
             "api_key_ref": "env:NOTIFYOPS_RESEND_API_KEY",
             "webhook_secret_refs": "env:NOTIFYOPS_RESEND_WEBHOOK_SECRETS",
+            "lookup_key_ref": "env:NOTIFYOPS_RESEND_LOOKUP_KEY",
         },
     )
     _ensure_secrets(using)

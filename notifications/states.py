@@ -55,6 +55,15 @@ class ResultClass(StrEnum):
     CONFLICT = "conflict"
 
 
+class Found(StrEnum):
+    """What a provider answered when it was asked "did you get this?"; only the first two prove anything."""
+
+    FOUND = "found"
+    NOT_FOUND = "not_found"
+    INCONCLUSIVE = "inconclusive"
+    UNAVAILABLE = "unavailable"
+
+
 class Phase(StrEnum):
     """How far one call got."""
 
@@ -159,6 +168,7 @@ class EntryKind(StrEnum):
     EXPIRED = "expired"
     RECEIPT = "receipt"
     UNCONFIRMED = "unconfirmed"
+    CONTRADICTED = "contradicted"
     EVIDENCE = "evidence"
     RETRIED = "retried"
     UNDONE = "undone"
@@ -199,27 +209,21 @@ _MOVING: dict[EntryKind, tuple[set[State], set[State], set[Who]]] = {
     EntryKind.EXPIRED: ({State.PENDING, State.RETRY}, {State.CANCELLED, State.NEEDS_REVIEW}, {Who.WORKER}),
     EntryKind.RECEIPT: ({State.ACCEPTED}, {State.ACCEPTED, State.NEEDS_REVIEW}, {Who.RECEIPT}),
     EntryKind.UNCONFIRMED: ({State.ACCEPTED}, {State.NEEDS_REVIEW}, {Who.WORKER}),
+    EntryKind.CONTRADICTED: ({State.RETRY, State.ACCEPTED}, {State.NEEDS_REVIEW}, {Who.WORKER, Who.RECEIPT}),
     EntryKind.RETRIED: ({State.NEEDS_REVIEW}, {State.RETRY}, {Who.PERSON}),
     EntryKind.UNDONE: ({State.RETRY}, {State.NEEDS_REVIEW}, {Who.PERSON}),
     EntryKind.ADOPTED: ({State.NEEDS_REVIEW}, {State.ACCEPTED}, {Who.PERSON}),
-    EntryKind.CLOSED: (
-        {State.PENDING, State.RETRY, State.ACCEPTED, State.NEEDS_REVIEW},
-        {State.CLOSED},
-        {Who.PERSON},
-    ),
+    EntryKind.CLOSED: (set(State) - FINAL - {State.SENDING}, {State.CLOSED}, {Who.PERSON}),
     EntryKind.REOPENED: ({State.CLOSED, State.ACCEPTED}, {State.NEEDS_REVIEW}, {Who.PERSON}),
-    EntryKind.WITHDRAWN: (
-        {State.PENDING, State.RETRY, State.NEEDS_REVIEW},
-        {State.CANCELLED},
-        {Who.PERSON, Who.INTAKE},
-    ),
+    EntryKind.WITHDRAWN: (set(OPEN - {State.SENDING}), {State.CANCELLED}, {Who.PERSON, Who.INTAKE}),
     EntryKind.SUPERSEDED: ({State.PENDING, State.RETRY}, {State.CANCELLED}, {Who.INTAKE}),
 }
 # kind: (stated in any of these, by any of these); the intent stays where it is
 _STATING: dict[EntryKind, tuple[set[State], set[Who]]] = {
     EntryKind.LATE: (set(State), {Who.WORKER}),
     EntryKind.RECEIPT: ({State.NEEDS_REVIEW, State.CLOSED, State.CANCELLED}, {Who.RECEIPT}),
-    EntryKind.EVIDENCE: (set(State), {Who.WORKER, Who.PERSON}),
+    EntryKind.CONTRADICTED: ({State.NEEDS_REVIEW}, {Who.WORKER, Who.RECEIPT}),
+    EntryKind.EVIDENCE: (set(State), {Who.WORKER}),
     EntryKind.RE_PREPARED: ({State.PENDING, State.RETRY}, {Who.WORKER}),
     EntryKind.SNOOZED: ({State.NEEDS_REVIEW}, {Who.PERSON}),
     EntryKind.RESUMED: ({State.NEEDS_REVIEW}, {Who.PERSON}),

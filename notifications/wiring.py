@@ -11,11 +11,13 @@ from django.conf import settings
 from django.db import connection
 from psycopg.conninfo import make_conninfo
 
+from notifications.delivery.reconcile import Desk
 from notifications.delivery.shop import Account, Rules, Shop
 from notifications.models import ProviderAccount
-from notifications.providers.base import Provider
+from notifications.providers.base import Lookup, LookupBudget, Provider
 from notifications.providers.resend import ResendProvider
 from notifications.providers.resend_events import EventsApi
+from notifications.providers.resend_lookup import ResendLookup
 from notifications.receipts.verify import key_of
 
 logger = logging.getLogger(__name__)
@@ -64,20 +66,41 @@ def provider(row: ProviderAccount, numbers: Rules) -> Provider:
     """Give the adapter for one account. Raises Unusable."""
     if row.kind != "resend":
         raise Unusable(f"Account {row.name}: this release has no adapter of kind {row.kind!r}; use resend.")
-    secret = _secret(row)
-    # Out of the modes that may reach real people an account's own address does not count: it may be a copy's.
-    own_url = row.base_url if settings.NOTIFYOPS_SITE_MODE in ("live", "redirect") else ""
-    base_url = own_url or settings.NOTIFYOPS_RESEND_BASE_URL
-    if not base_url:
-        raise Unusable(f"Account {row.name}: no base URL; set NOTIFYOPS_RESEND_BASE_URL or the account's own.")
+    secret = _secret(row, row.api_key_ref)
+    base_url = _base_url(row)
     try:
         return ResendProvider(base_url=base_url, api_key=secret, connections=numbers.concurrency + numbers.reserve)
     except ValueError as error:
         raise Unusable(f"Account {row.name}: {error}") from error
 
 
-def _secret(row: ProviderAccount) -> str:
-    name = row.api_key_ref.removeprefix("env:")
+def desk() -> Desk:
+    """Give the chores what they ask providers with; reads the database through Django's connection.
+
+    An account without a look-up key on this host is left out: questions about it are answered with "unavailable".
+    """
+    lookups: dict[int, Lookup] = {}
+    for row in ProviderAccount.objects.filter(kind="resend").exclude(lookup_key_ref=""):
+        try:
+            secret = _secret(row, row.lookup_key_ref)
+            lookups[row.pk] = ResendLookup(base_url=_base_url(row), api_key=secret)
+        except (Unusable, ValueError) as refusal:
+            logger.warning("%s", refusal, extra={"action": "lookup_unusable", "account": row.name})
+    budget = LookupBudget(per_s=settings.NOTIFYOPS_LOOKUP_PER_S)
+    return Desk(lookups, dict.fromkeys(lookups, budget))
+
+
+def _base_url(row: ProviderAccount) -> str:
+    # Out of the modes that may reach real people an account's own address does not count: it may be a copy's.
+    own_url = row.base_url if settings.NOTIFYOPS_SITE_MODE in ("live", "redirect") else ""
+    base_url = own_url or settings.NOTIFYOPS_RESEND_BASE_URL
+    if not base_url:
+        raise Unusable(f"Account {row.name}: no base URL; set NOTIFYOPS_RESEND_BASE_URL or the account's own.")
+    return str(base_url)
+
+
+def _secret(row: ProviderAccount, reference: str) -> str:
+    name = reference.removeprefix("env:")
     value = getattr(settings, name, None) or os.environ.get(name, "")
     if not value:
         raise Unusable(f"Account {row.name}: {name} is not set on this host.")
@@ -106,11 +129,9 @@ def events_api(row: ProviderAccount) -> EventsApi:
     """Give what reads an account's events back, with the key for reading. Raises Unusable."""
     if row.kind != "resend":
         raise Unusable(f"Account {row.name}: events can be read back only from accounts of kind resend.")
-    base_url, key = row.base_url or settings.NOTIFYOPS_RESEND_BASE_URL, settings.NOTIFYOPS_RESEND_LOOKUP_KEY
-    if not base_url or not key:
-        missing = "a base URL" if key else "NOTIFYOPS_RESEND_LOOKUP_KEY, a key with full access"
-        raise Unusable(f"Account {row.name}: set {missing}, to read its events.")
-    return EventsApi(base_url, key)
+    if not row.lookup_key_ref:
+        raise Unusable(f"Account {row.name}: give it a look-up key reference, to read its events.")
+    return EventsApi(_base_url(row), _secret(row, row.lookup_key_ref))
 
 
 def shop() -> Shop:
@@ -136,4 +157,4 @@ def account(row: ProviderAccount, numbers: Rules) -> Account:
             f"Account {row.name}: its deadline of {timeout_s:g} s does not fit into the lease of "
             f"{numbers.lease_s:g} s; shorten it, or raise NOTIFYOPS_LEASE_S."
         )
-    return Account(row.pk, row.name, row.sender, provider(row, numbers), timeout_s)
+    return Account(row.pk, row.name, row.sender, provider(row, numbers), timeout_s, row.declares_receipts)

@@ -5,7 +5,7 @@ A refusal is recorded too, in a transaction of its own, without the form's token
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -14,18 +14,24 @@ from django.db import IntegrityError, connection, transaction
 from django.utils.translation import gettext as _
 
 from notifications import door
-from notifications.models import Intent, LogEntry
+from notifications.delivery import reconcile
+from notifications.models import Intent, LogEntry, Question
 from notifications.states import EntryKind, Known, NextAction, State
-from notifications.types import registry
-from reviews import rules
+from reviews import evidence, rules
+from reviews.consent import check_risk, check_still_wanted
 from reviews.models import Note, Review
 from reviews.person import Person
 from reviews.reasons import check_reason
 from reviews.record import Done, Order, done_before, review_fields, snapshot, write_note, write_refusal, write_review
-from reviews.refusals import ChangedMeanwhile, NotAllowedNow, NotPermitted, Refused, UnknownCase, UnreadableForm
+from reviews.refusals import (
+    ChangedMeanwhile,
+    NotAllowedNow,
+    NotPermitted,
+    Refused,
+    UnknownCase,
+    UnreadableForm,
+)
 from reviews.words import changed_sentence
-
-log = logging.getLogger(__name__)
 
 
 class Reason(NamedTuple):
@@ -38,6 +44,7 @@ class Reason(NamedTuple):
 _MOVES = {
     "retry": (EntryKind.RETRIED, State.RETRY),
     "undo": (EntryKind.UNDONE, State.NEEDS_REVIEW),
+    "adopt": (EntryKind.ADOPTED, State.ACCEPTED),
     "approve": (EntryKind.RELEASED, State.PENDING),
     "close": (EntryKind.CLOSED, State.CLOSED),
     "reopen": (EntryKind.REOPENED, State.NEEDS_REVIEW),
@@ -56,16 +63,19 @@ def perform(verb: str, intent_id: int, order: Order, person: Person) -> Done:
         raise
 
 
-def situation_of(intent: Intent, retried_by: str | None = None) -> rules.Situation:
-    """Give what the rules need of an intent."""
+def situation_of(intent: Intent, log: Sequence[LogEntry], question: Question | None) -> rules.Situation:
+    """Give what the rules need of an intent; `log` holds at least what evidence.KINDS names, in order."""
     return rules.Situation(
         state=intent.state,
         known=intent.known,
         ambiguous=intent.first_ambiguous_at is not None,
         safe_until=intent.safe_until,
         manual=intent.manual,
-        retried_by=retried_by,
+        retried_by=next((entry.actor for entry in reversed(log) if entry.kind == EntryKind.RETRIED), None),
         asked_by=intent.actor,
+        attempted=intent.attempt_count > 0,
+        adopted=intent.state == State.ACCEPTED and evidence.was_adopted(log),
+        asked=evidence.asked(log, intent.generation, question),
     )
 
 
@@ -80,14 +90,42 @@ def _decide(verb: str, intent_id: int, order: Order, person: Person) -> Done:
     code, text = check_reason(verb, order.reason_code, order.reason)
     if verb == "note":
         return _write_note(intent_id, order, text, person)
-    if intent.seq != seq:
+    if intent.seq != seq and verb != "query":  # a question moves nothing, whatever has moved since
         raise ChangedMeanwhile(changed_sentence(_news(intent, seq)))
-    forbidden = rules.missing(verb, situation_of(intent, _retried_by(intent, verb)), person, _now())
+    _check_rules(verb, intent, order, person, Reason(code, text))
+    if verb == "query":
+        return _ask(intent, order, person)
+    return _move(verb, intent, order, person, Reason(code, text))
+
+
+def _check_rules(verb: str, intent: Intent, order: Order, person: Person, reason: Reason) -> None:
+    """Raise Refused where the case, the evidence or the application forbids the verb now."""
+    situation, now = _situation(intent), _now()
+    forbidden = rules.missing(verb, situation, person, now)
     if forbidden:
         raise forbidden
     if verb == "retry":
-        _check_still_wanted(intent, text)
-    return _move(verb, intent, order, person, Reason(code, text))
+        if situation.is_past_window(now):
+            check_risk(order, reason.code, reason.text)
+        check_still_wanted(intent, reason.text)
+
+
+def _situation(intent: Intent) -> rules.Situation:
+    entries = LogEntry.objects.filter(intent_id=intent.pk, month=intent.month, kind__in=evidence.KINDS).order_by("seq")
+    return situation_of(intent, list(entries), Question.objects.filter(intent_id=intent.pk).first())
+
+
+def _ask(intent: Intent, order: Order, person: Person) -> Done:
+    """Leave the question to the chores: this process has no key that reads from the provider."""
+    review = Review(**review_fields("query", intent, order, person), outcome="done", action_token=order.token)
+    review.seq_after = intent.seq
+    try:
+        with transaction.atomic():
+            done = write_review(review)
+    except IntegrityError:  # the twin of this form was faster, and has committed
+        return _repeated("query", intent.pk, order, person)
+    reconcile.want(intent.pk, by=person.name)
+    return done
 
 
 def _move(verb: str, intent: Intent, order: Order, person: Person, reason: Reason) -> Done:
@@ -113,6 +151,8 @@ def _entry(verb: str, intent: Intent, to_state: State, code: str) -> door.Entry:
     plain: dict[str, Any] = {"id": intent.pk, "to_state": to_state, "seq": intent.seq, "reason_code": code or None}
     if verb == "retry":
         plain["delay_s"] = settings.NOTIFYOPS_UNDO_S
+    elif verb == "adopt":
+        plain["provider_message_id"] = _named(intent)
     elif verb == "reopen":
         plain |= {
             "code": intent.error_code or "reopened",
@@ -120,6 +160,13 @@ def _entry(verb: str, intent: Intent, to_state: State, code: str) -> door.Entry:
             "next_action": intent.next_action or NextAction.ASK_LEAD,
         }
     return door.Entry(**plain)
+
+
+def _named(intent: Intent) -> str:
+    """Give the message to adopt: the one on record where the provider names it, else the first that it took."""
+    proof = _situation(intent).asked.proof
+    ids = proof.ids if proof else ()
+    return intent.provider_message_id if intent.provider_message_id in ids and intent.provider_message_id else ids[0]
 
 
 def _known_of(intent: Intent) -> Known:
@@ -146,27 +193,6 @@ def _repeated(verb: str, intent_id: int, order: Order, person: Person) -> Done:
     return earlier
 
 
-def _check_still_wanted(intent: Intent, text: str) -> None:
-    """Ask the application whether the business has moved on; a text that says why outweighs its no."""
-    kind = registry.get(intent.type)
-    if kind is None or kind.still_wanted is None or text:
-        return
-    try:
-        with transaction.atomic():
-            wanted = kind.still_wanted(intent.report_id)
-    except Exception:  # the application's own code: whatever it raises is no answer
-        log.exception("still_wanted failed", extra={"action": "still_wanted", "type": intent.type})
-        raise NotAllowedNow(
-            _("The application could not say whether this is still wanted. Say in the text why it must go out."),
-            word="still_wanted",
-        ) from None
-    if not wanted:
-        raise NotAllowedNow(
-            _("The application says that this is no longer wanted: close it, or say in the text why it must go out."),
-            word="still_wanted",
-        )
-
-
 def _door_refusal(word: str, intent: Intent) -> Refused:
     if word in ("seq", "move", "not_retried"):
         return ChangedMeanwhile(changed_sentence(_news(intent, intent.seq)))
@@ -186,13 +212,6 @@ def _intent(intent_id: int) -> Intent:
 
 def _news(intent: Intent, seq: int) -> list[LogEntry]:
     return list(LogEntry.objects.filter(intent_id=intent.pk, month=intent.month, seq__gt=seq).order_by("seq"))
-
-
-def _retried_by(intent: Intent, verb: str) -> str | None:
-    if verb != "undo":
-        return None
-    entries = LogEntry.objects.filter(intent_id=intent.pk, month=intent.month, kind=EntryKind.RETRIED)
-    return entries.order_by("-seq").values_list("actor", flat=True).first()
 
 
 def _now() -> datetime:

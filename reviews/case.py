@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _
 
-from notifications.models import Intent, LogEntry, Prepared
+from notifications.models import Intent, LogEntry, Prepared, Question
 from notifications.policy.recipients import mask
 from notifications.policy.windows import Protection, protection
-from notifications.states import EntryKind, NextAction, State
+from notifications.states import NextAction, State
 from notifications.types import registry
-from reviews import hints, rules, story
+from reviews import evidence, hints, rules, story
 from reviews.actions import situation_of
 from reviews.forms import Typed, VerbForm, choices, verb_form
 from reviews.models import Note, Review
@@ -31,17 +30,21 @@ def read(intent_id: int, person: Person, standing: Standing, typed: Typed | None
     log = list(LogEntry.objects.filter(intent_id=intent.pk, month=intent.month).order_by("seq"))
     reviews = list(Review.objects.filter(intent_id=intent.pk).order_by("id"))
     notes = list(Note.objects.filter(intent_id=intent.pk).order_by("id"))
+    question = Question.objects.filter(intent_id=intent.pk).first()
+    situation = situation_of(intent, log, question)
     attempts = story.attempts(log)
     return {
         **_facts(intent, standing.now),
+        "asked": situation.asked,
+        "answers": evidence.told(log, situation.asked.proof),
         "attempts": attempts,
         "picture_width": story.picture_width(attempts),
         "manual_count": sum(attempt.is_manual for attempt in attempts),
         "deeds": story.deeds(reviews, notes),
         "lines": story.lines(log),
         "left_out": max(len(log) - story.MAX_ENTRIES, 0),
-        "forms": _forms(intent, log, person, standing.now, typed),
-        "risk": hints.risk(intent, standing.now),
+        "forms": _forms(intent, situation, person, standing.now, typed),
+        "risk": hints.risk(intent, standing.now, rules.absent_at(situation, standing.now)),
         "standing": standing,
     }
 
@@ -98,12 +101,18 @@ def _recipient(intent: Intent) -> str:
 
 
 def _forms(
-    intent: Intent, log: Sequence[LogEntry], person: Person, now: datetime, typed: Typed | None
+    intent: Intent, situation: rules.Situation, person: Person, now: datetime, typed: Typed | None
 ) -> list[VerbForm]:
-    retried_by = next((entry.actor for entry in reversed(log) if entry.kind == EntryKind.RETRIED), None)
-    situation = situation_of(intent, retried_by)
     first = rules.recommended(situation, intent.next_action, now)
-    # An undo stands first since it is urgent, not since it is wise; and no button asks the provider.
-    is_advice = first != "undo" and intent.next_action != NextAction.QUERY_PROVIDER
-    found = choices(situation, person, now, first)
-    return [verb_form(choice, is_recommended=is_advice and choice.verb == first, typed=typed) for choice in found]
+    # An undo stands first since it is urgent, not since it is wise; nor is a retry before the provider was asked.
+    is_advice = first != "undo" and (first != "retry" or intent.next_action != NextAction.QUERY_PROVIDER)
+    risky = {"retry"} if rules.absent_at(situation, now) else set()
+    return [
+        verb_form(
+            choice,
+            is_recommended=is_advice and choice.verb == first,
+            is_risky=choice.verb in risky,
+            typed=typed,
+        )
+        for choice in choices(situation, person, now, first)
+    ]

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 from django.http import QueryDict
 
-from notifications.states import Known, State
+from notifications.states import FINAL, Found, Known, State
 from reviews import rules
 from reviews.models import VERBS
 from reviews.person import Person
@@ -38,6 +38,7 @@ class VerbForm:
     why_not: Sentence = ""
     code: str = ""
     text: str = ""
+    must_confirm: bool = False
     min_text: int = MIN_TEXT
     max_text: int = MAX_TEXT
 
@@ -63,6 +64,7 @@ def read_order(data: QueryDict) -> Order:
         seq=int(seq) if _SEQ.fullmatch(seq) else None,
         reason_code=data.get("reason_code", ""),
         reason=data.get("reason", ""),
+        confirmed=data.get("confirmed") == "yes",
     )
 
 
@@ -77,7 +79,7 @@ class Choice:
 def choices(situation: rules.Situation, person: Person, now: datetime, recommended: str | None) -> list[Choice]:
     """Give the verbs in the order of the page: recommended, allowed, forbidden with what is missing.
 
-    Undo, approve and reopen are left out where the case is no matter for them at all.
+    All but retry, close and note are left out where the case is no matter for them at all.
     """
     found = [Choice(verb, rules.missing(verb, situation, person, now)) for verb in VERBS]
     shown = [choice for choice in found if choice.forbidden is None or not _is_beside_the_point(choice.verb, situation)]
@@ -88,13 +90,18 @@ def _is_beside_the_point(verb: str, situation: rules.Situation) -> bool:
     matters = {
         "undo": situation.state == State.RETRY,
         "approve": situation.known == Known.AWAITING_APPROVAL and situation.state == State.NEEDS_REVIEW,
-        "reopen": situation.state == State.CLOSED,
+        "reopen": situation.state == State.CLOSED or situation.adopted,
+        "query": situation.may_be_there and situation.state not in FINAL,
+        "adopt": situation.state == State.NEEDS_REVIEW and situation.proof_answer == Found.FOUND,
     }
     return not matters.get(verb, True)
 
 
-def verb_form(choice: Choice, *, is_recommended: bool, typed: Typed | None) -> VerbForm:
-    """Give the form of one verb, with a fresh token, and what was typed before a refusal. No reason is preselected."""
+def verb_form(choice: Choice, *, is_recommended: bool, is_risky: bool, typed: Typed | None) -> VerbForm:
+    """Give the form of one verb, with a fresh token, and what was typed before a refusal. No reason is preselected.
+
+    A risky one wants its text, and a mark that the risk was read.
+    """
     verb = choice.verb
     again = typed if typed is not None and typed.verb == verb else Typed(verb, "", "")
     return VerbForm(
@@ -103,10 +110,11 @@ def verb_form(choice: Choice, *, is_recommended: bool, typed: Typed | None) -> V
         token=str(uuid4()),
         codes=[(code, REASONS[code]) for code in CODES[verb]],
         code_is_optional=verb in CODE_OPTIONAL,
-        text_is_required=verb in VERBS_THAT_WANT_TEXT,
+        text_is_required=verb in VERBS_THAT_WANT_TEXT or is_risky,
         wants_text=verb in VERBS_THAT_WANT_TEXT or bool(set(CODES[verb]) & CODES_THAT_WANT_TEXT),
         is_recommended=is_recommended,
         why_not=choice.forbidden.sentence if choice.forbidden else "",
         code=again.code,
         text=again.text[:MAX_TEXT],
+        must_confirm=is_risky,
     )

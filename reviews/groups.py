@@ -18,13 +18,13 @@ from reviews.models import Review
 # Whose permissions the groups hold; no codename is in both.
 APPS: Final = ("notifications", "reviews")
 VIEWERS: Final = ("view_case",)
-OPERATORS: Final = (*VIEWERS, "retry_intent", "undo_intent", "close_intent", "note_intent")
+OPERATORS: Final = (*VIEWERS, "retry_intent", "undo_intent", "query_intent", "close_intent", "note_intent")
 # What a lead looks at in Django's admin, and the accounts, which a lead adds and changes there with a reason.
 ADMIN: Final = (
     *("view_intent", "view_logentry", "view_configrevision", "view_review", "view_note"),
     *("view_provideraccount", "add_provideraccount", "change_provideraccount"),
 )
-LEADS: Final = (*OPERATORS, "reopen_intent", "approve_intent", *ADMIN)
+LEADS: Final = (*OPERATORS, "reopen_intent", "approve_intent", "adopt_intent", *ADMIN)
 GROUPS: Final = {"Viewers": VIEWERS, "Operators": OPERATORS, "Leads": LEADS}
 
 

@@ -104,12 +104,20 @@ def label(code: str | None) -> str:
     return f"{found['status']} {found['name'].replace('_', ' ')}" if found else ""
 
 
-def risk(intent: Intent, now: datetime) -> str:
-    """Say what a retry can cost: cause and number. Empty where it is not open to the operator."""
+def risk(intent: Intent, now: datetime, absent_at: datetime | None = None) -> str:
+    """Say what a retry can cost: cause and number. Empty where it is not open to the operator.
+
+    `absent_at`: when the provider said that it has no such message, as far as that still counts.
+    """
     if intent.first_ambiguous_at is None:
         return gettext("Risk: none. Nothing that could arrive has left; one attempt is made.")
     if protection(intent.safe_until, now) is Protection.OPEN:
         return gettext("Risk: low. The same key and bytes go out again; the provider answers as it did before.")
+    if absent_at is not None:
+        return gettext(
+            "Risk: medium. No key protects this any more. At %(at)s UTC the provider did not have the message; "
+            "if it has taken it all the same, the recipient gets it twice."
+        ) % {"at": f"{absent_at:%H:%M:%S}"}
     return ""
 
 

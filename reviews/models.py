@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-VERBS = ("retry", "undo", "approve", "close", "reopen", "note")
+VERBS = ("retry", "undo", "query", "adopt", "approve", "close", "reopen", "note")
 OUTCOMES = ("done", "refused")
 
 
@@ -44,6 +44,8 @@ class Review(models.Model):
             ("view_case", "Can see the queue and its cases"),
             ("retry_intent", "Can retry a case"),
             ("undo_intent", "Can take back an own retry"),
+            ("query_intent", "Can ask the provider about a case"),
+            ("adopt_intent", "Can adopt a provider's answer"),
             ("close_intent", "Can close a case"),
             ("note_intent", "Can write a note"),
             ("reopen_intent", "Can reopen a closed case"),

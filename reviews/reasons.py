@@ -23,11 +23,13 @@ CODES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "reopen": ("closed_by_mistake", "new_information", "owner_asked", "other"),
     "approve": ("content_checked", "owner_asked", "other"),
+    "query": (),
+    "adopt": ("evidence_found", "owner_asked", "other"),
     "undo": ("clicked_by_mistake", "new_information", "other"),
     "note": (),
 }
 # A decision that is taken back or adds nothing but a sentence explains itself.
-CODE_OPTIONAL: Final = frozenset({"approve", "undo", "note"})
+CODE_OPTIONAL: Final = frozenset({"approve", "undo", "query", "note"})
 CODES_THAT_WANT_TEXT: Final = frozenset({"other", "recipient_gone", "cannot_be_fixed", "test_data"})
 VERBS_THAT_WANT_TEXT: Final = frozenset({"reopen", "note"})
 MIN_TEXT: Final = 10

@@ -19,13 +19,15 @@ from reviews.refusals import Refused, UnreadableForm
 class Order:
     """What a form or a command asks for. `seq` is the case's version that the person saw; `token` is used once.
 
-    None stands for a token or version that could not be read: refused, after the permission was checked.
+    None stands for a token or version that could not be read: refused, after the permission was checked. `confirmed`:
+    the person has taken note of what a risky decision may cost.
     """
 
     token: UUID | None
     seq: int | None
     reason_code: str = ""
     reason: str = ""
+    confirmed: bool = False
 
     def checked(self) -> tuple[UUID, int]:
         """Give token and version. Raises UnreadableForm."""

@@ -5,6 +5,7 @@ The same rules choose the page's buttons and guard the action; the database's do
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -12,14 +13,20 @@ from typing import Final
 from django.utils.translation import gettext_lazy as _
 
 from notifications.policy.windows import Protection, protection
-from notifications.states import CLAIMABLE, Known, NextAction, State
+from notifications.states import CLAIMABLE, FINAL, Found, Known, NextAction, State
+from reviews.evidence import PAUSE, Asked
 from reviews.person import Person, identity
 from reviews.refusals import NotAllowedNow, NotPermitted, Refused, Sentence
+
+_NOTHING_ASKED: Final = Asked()
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What the rules need of an intent. `retried_by` is the actor of the last retry, `asked_by` the intent's own."""
+    """What the rules need of an intent. `retried_by` is the actor of the last retry, `asked_by` the intent's own.
+
+    `attempted`: it was tried at least once. `adopted`: it counts as accepted because a person adopted an answer.
+    """
 
     state: str
     known: str | None
@@ -28,6 +35,24 @@ class Situation:
     manual: bool
     retried_by: str | None = None
     asked_by: str | None = None
+    attempted: bool = False
+    adopted: bool = False
+    asked: Asked = _NOTHING_ASKED
+
+    @property
+    def may_be_there(self) -> bool:
+        """Whether the provider may have the message, so that asking it can tell something."""
+        told = self.known in (Known.UNKNOWN, Known.CONFLICT, Known.ACCEPTED) or self.state == State.ACCEPTED
+        return self.attempted and (self.ambiguous or told)
+
+    @property
+    def proof_answer(self) -> str:
+        """What the provider last proved, empty where it proved nothing."""
+        return self.asked.proof.answer if self.asked.proof else ""
+
+    def is_past_window(self, now: datetime) -> bool:
+        """Whether something may have been accepted that no key protects from a second message any more."""
+        return self.ambiguous and protection(self.safe_until, now) is not Protection.OPEN
 
 
 # The door refuses these as well, whatever the page says (delivery.md, table MOVES).
@@ -40,6 +65,7 @@ NEVER_RETRIED: Final[dict[str, Sentence]] = {
     Known.AWAITING_APPROVAL: _("This was never attempted, since it waits for approval: approve it, or close it."),
 }
 _HOPELESS: Final = frozenset({Known.BOUNCED, Known.COMPLAINED, Known.SUPPRESSED})
+_CAME_BACK: Final = frozenset({*_HOPELESS, Known.SOFT_BOUNCED, Known.AWAITING_APPROVAL})
 _NOT_CLOSED: Final[dict[str, Sentence]] = {
     State.SENDING: _("A worker is sending this now: wait for its answer, then decide."),
     State.CLOSED: _("This is closed already."),
@@ -51,9 +77,9 @@ def missing(verb: str, situation: Situation, person: Person, now: datetime) -> R
     """Give what forbids the verb, or None where it may be done."""
     if verb not in person.verbs:
         return NotPermitted(_("Your account does not have the permission for this; ask a lead."))
+    if verb in _RULES:
+        return _RULES[verb](situation, now)
     match verb:
-        case "retry":
-            return _retry(situation, now)
         case "undo":
             return _undo(situation, person)
         case "approve":
@@ -61,8 +87,8 @@ def missing(verb: str, situation: Situation, person: Person, now: datetime) -> R
         case "close":
             sentence = _NOT_CLOSED.get(situation.state)
             return NotAllowedNow(sentence, word="move") if sentence else None
-        case "reopen" if situation.state != State.CLOSED:
-            return NotAllowedNow(_("Only a closed case can be reopened."), word="move")
+        case "reopen" if situation.state != State.CLOSED and not situation.adopted:
+            return NotAllowedNow(_("Only a closed case can be reopened, or an answer that was adopted."), word="move")
         case _:
             return None
 
@@ -73,7 +99,20 @@ def _retry(situation: Situation, now: datetime) -> Refused | None:
     sentence = NEVER_RETRIED.get(situation.known or "")
     if sentence:
         return NotAllowedNow(sentence, word="known")
-    if situation.ambiguous and protection(situation.safe_until, now) is not Protection.OPEN:
+    return _evidence_missing(situation, now) if situation.is_past_window(now) else None
+
+
+def absent_at(situation: Situation, now: datetime) -> datetime | None:
+    """Give when the provider said that it has no such message, where a retry past the window may rest on it now."""
+    if not situation.is_past_window(now) or _retry(situation, now) is not None or situation.asked.proof is None:
+        return None
+    return situation.asked.proof.at
+
+
+def _evidence_missing(situation: Situation, now: datetime) -> Refused | None:
+    """Say what is missing of the provider's word that nothing arrived; the door asks for the same."""
+    proof = situation.asked.proof
+    if proof is None or proof.answer != Found.NOT_FOUND:
         return NotAllowedNow(
             _(
                 "An attempt may have been accepted, and the provider's key no longer prevents a second message: "
@@ -81,7 +120,50 @@ def _retry(situation: Situation, now: datetime) -> Refused | None:
             ),
             word="window_over",
         )
+    if proof.used:
+        return NotAllowedNow(_("This evidence has served for one retry: ask the provider again."), word="evidence_used")
+    if not proof.counts(now):
+        return NotAllowedNow(
+            _("The provider's answer is more than ten minutes old: ask it again."), word="evidence_old"
+        )
     return None
+
+
+def _query(situation: Situation, now: datetime) -> Refused | None:
+    asked = situation.asked
+    if not situation.may_be_there:
+        return NotAllowedNow(_("Nothing has reached the provider: there is nothing to ask about."), word="not_sent")
+    if situation.state in FINAL:
+        return NotAllowedNow(_("This is settled; reopen it to go on with it."), word="move")
+    if situation.state == State.SENDING:
+        return NotAllowedNow(_("A worker is sending this now: wait for its answer, then decide."), word="move")
+    if asked.wanted_at is not None:
+        return NotAllowedNow(_("The provider is being asked: the answer appears here within seconds."), word="asked")
+    if asked.asked_at is not None and now - asked.asked_at < PAUSE:
+        return NotAllowedNow(_("The provider was asked less than 30 seconds ago: wait a moment."), word="asked")
+    return None
+
+
+def _adopt(situation: Situation, now: datetime) -> Refused | None:
+    if situation.state != State.NEEDS_REVIEW:
+        return NotAllowedNow(_("Only a case that needs review can adopt an answer."), word="move")
+    if situation.known in _CAME_BACK:
+        return NotAllowedNow(_("It was accepted, and came back: there is nothing to adopt."), word="known")
+    proof = situation.asked.proof
+    if proof is None or proof.answer != Found.FOUND or not proof.ids:
+        return NotAllowedNow(_("The provider has not said that it has this message: ask it."), word="no_evidence")
+    if not proof.counts(now):
+        return NotAllowedNow(
+            _("The provider's answer is more than ten minutes old: ask it again."), word="evidence_old"
+        )
+    return None
+
+
+_RULES: Final[dict[str, Callable[[Situation, datetime], Refused | None]]] = {
+    "retry": _retry,
+    "query": _query,
+    "adopt": _adopt,
+}
 
 
 def _undo(situation: Situation, person: Person) -> Refused | None:
@@ -108,9 +190,17 @@ def recommended(situation: Situation, next_action: str | None, now: datetime) ->
         return None
     if situation.known == Known.AWAITING_APPROVAL:
         return "approve"
+    if _adopt(situation, now) is None:
+        return "adopt"
     if _retry(situation, now) is not None:
-        # Where something may have arrived, only evidence settles it: no button is pushed on the operator.
-        return "close" if situation.known in _HOPELESS else None
+        # Where something may have arrived, only evidence settles it.
+        return "close" if situation.known in _HOPELESS else _question(situation, now)
+    if next_action == NextAction.QUERY_PROVIDER and not situation.is_past_window(now):
+        return _question(situation, now) or "retry"
     if next_action in (NextAction.RETRY_SAME_KEY, NextAction.QUERY_PROVIDER, NextAction.FIX_CONFIG):
         return "retry"
     return "close"
+
+
+def _question(situation: Situation, now: datetime) -> str | None:
+    return "query" if _query(situation, now) is None else None

@@ -13,7 +13,18 @@ from notifications.models import LogEntry
 from notifications.states import EntryKind, Outcome
 from reviews.models import Note, Review
 from reviews.refusals import Sentence
-from reviews.words import ENTRIES, OUTCOMES, PHASES, REASONS, RECEIPTS, STATES, VERBS, Badge, person_name
+from reviews.words import (
+    ANSWERS,
+    ENTRIES,
+    OUTCOMES,
+    PHASES,
+    REASONS,
+    RECEIPTS,
+    STATES,
+    VERBS,
+    Badge,
+    person_name,
+)
 
 # A case with more entries than this shows its newest; the page says how many are left out.
 MAX_ENTRIES: Final = 300
@@ -140,6 +151,12 @@ class Line:
     moved_to: Sentence
 
 
+def _answer(entry: LogEntry) -> Sentence:
+    """Give what the provider answered, where the entry is about that."""
+    found = ANSWERS.get(entry.outcome or "") if entry.kind == EntryKind.EVIDENCE else None
+    return found.word if found else ""
+
+
 def lines(log: Sequence[LogEntry]) -> list[Line]:
     """Give every entry in words. Its free detail stays in the log: only columns and catalogued words are shown."""
     return [
@@ -151,7 +168,7 @@ def lines(log: Sequence[LogEntry]) -> list[Line]:
             aside=_aside(entry),
             who=person_name(entry.actor) or entry.worker or "",
             code=entry.code or "",
-            reason=REASONS.get(entry.reason_code or "", entry.reason_code or ""),
+            reason=REASONS.get(entry.reason_code or "", entry.reason_code or "") or _answer(entry),
             moved_to=STATES[entry.to_state].word if entry.from_state != entry.to_state else "",
         )
         for entry in log[-MAX_ENTRIES:]

@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from notifications.models import LogEntry
-from notifications.states import DeliveryStatus, EntryKind, Known, NextAction, Outcome, State
+from notifications.states import DeliveryStatus, EntryKind, Found, Known, NextAction, Outcome, State
 from reviews.refusals import Sentence
 
 
@@ -74,9 +74,22 @@ NEXT_ACTIONS: Final[dict[str, Sentence]] = {
     NextAction.APPROVE: _("Approve"),
     NextAction.ASK_LEAD: _("Ask a lead"),
 }
+ANSWERS: Final[dict[str, Badge]] = {
+    Found.FOUND: Badge(_("Found"), "✓", "good"),
+    Found.NOT_FOUND: Badge(_("Not found"), "○", "calm"),
+    Found.INCONCLUSIVE: Badge(_("Inconclusive"), "?", "warn"),
+    Found.UNAVAILABLE: Badge(_("Unavailable"), "⊘", "warn"),
+}
+METHODS: Final[dict[str, Sentence]] = {
+    "id": _("by its id"),
+    "scan": _("by a scan of the provider's list"),
+    "none": _("not asked"),
+}
 VERBS: Final[dict[str, Sentence]] = {
     "retry": _("Retry"),
     "undo": _("Undo the retry"),
+    "query": _("Ask the provider"),
+    "adopt": _("Adopt the provider's answer"),
     "approve": _("Approve"),
     "close": _("Close"),
     "reopen": _("Reopen"),
@@ -85,6 +98,8 @@ VERBS: Final[dict[str, Sentence]] = {
 DONE: Final[dict[str, Sentence]] = {
     "retry": _("Retry queued: one attempt, by the next free worker."),
     "undo": _("Retry undone: the case needs review again, and nothing was tried."),
+    "query": _("The question is queued: the answer appears here within seconds."),
+    "adopt": _("Adopted: the case counts as accepted, and nothing was sent."),
     "approve": _("Approved: the notification is queued."),
     "close": _("Closed. It stays in the log, and a lead can reopen it."),
     "reopen": _("Reopened: the case needs review again."),
@@ -94,6 +109,7 @@ REASONS: Final[dict[str, Sentence]] = {
     "provider_recovered": _("Provider has recovered"),
     "configuration_fixed": _("Configuration was mended"),
     "evidence_not_sent": _("Evidence that nothing arrived"),
+    "evidence_found": _("Evidence that the provider has it"),
     "code_fixed": _("Code was mended"),
     "owner_asked": _("Owner asked for it"),
     "other": _("Other (explain)"),
@@ -123,6 +139,7 @@ ENTRIES: Final[dict[str, Sentence]] = {
     EntryKind.EXPIRED: _("Expired"),
     EntryKind.RECEIPT: _("A receipt came"),
     EntryKind.UNCONFIRMED: _("Never confirmed"),
+    EntryKind.CONTRADICTED: _("Contradicting evidence"),
     EntryKind.EVIDENCE: _("The provider was asked"),
     EntryKind.RETRIED: _("Retry ordered"),
     EntryKind.UNDONE: _("Retry undone"),

@@ -14,10 +14,10 @@ from django.db import connections, transaction
 from django.db.utils import DatabaseError
 
 from notifications import door
-from notifications.policy.codes import INVALID_DATA, WINDOW_OVER, WORKER_LOST
+from notifications.policy.codes import INVALID_DATA, TWO_IDS, WINDOW_OVER, WORKER_LOST
 from notifications.providers.base import Message
 from notifications.providers.resend_message import request_bytes
-from notifications.states import DeliveryStatus, EntryKind, Known, NextAction, Outcome, Phase, State
+from notifications.states import DeliveryStatus, EntryKind, Found, Known, NextAction, Outcome, Phase, State
 
 WORKER: Final = "seed"
 # Resend's 24 hours less the margin; a window of 0 has closed at once.
@@ -84,6 +84,22 @@ def receipt(status: DeliveryStatus, known: Known | None = None, action: NextActi
     code = known.value if known else None
     facts = {"to_state": to_state, "delivery_status": status, "known": known, "code": code, "next_action": action}
     return Step(EntryKind.RECEIPT, facts)
+
+
+def evidence(answer: Found, *ids: str) -> Step:
+    """Give an answer of the provider."""
+    return Step(EntryKind.EVIDENCE, {"outcome": answer, "detail": {"method": "scan", "ids": list(ids)}})
+
+
+def contradiction(*ids: str) -> tuple[Step, Step]:
+    """Give the answer that there is more than one message, and what follows from it."""
+    facts = {
+        "to_state": State.NEEDS_REVIEW,
+        "code": TWO_IDS,
+        "known": Known.ACCEPTED,
+        "next_action": NextAction.ASK_LEAD,
+    }
+    return evidence(Found.FOUND, *ids), Step(EntryKind.CONTRADICTED, facts)
 
 
 def unknown_thrice() -> tuple[Step, ...]:

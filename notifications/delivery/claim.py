@@ -9,22 +9,21 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from psycopg import AsyncConnection
 
-from notifications.delivery.judge import judge
+from notifications.delivery.due import Due, given_bytes
+from notifications.delivery.judge import judge_all
 from notifications.delivery.lease import ROOM_TO_RECORD_S, Lease, boot_clock
-from notifications.delivery.prepare import Frozen, freeze, plain_language
+from notifications.delivery.prepare import plain_language
 from notifications.delivery.shop import Account, Rules, Shop
 from notifications.door import Appended, Entry, Picked, append_async, pick
 from notifications.models.intent import provider_key
-from notifications.policy import codes
-from notifications.policy.claim import ClaimDecision, decide_unprepared
+from notifications.policy.claim import ClaimDecision
+from notifications.policy.evidence import confirm_s
 from notifications.policy.retry import decide_lease_lost
-from notifications.providers.base import Unsendable
-from notifications.states import EntryKind, Known, ResultClass, State
+from notifications.states import EntryKind, Known, State
 from notifications.types import NotificationType
 
 logger = logging.getLogger(__name__)
@@ -33,21 +32,6 @@ REOPEN = (
     "UPDATE notifyops_private.notifications_circuit SET open_until = notifyops_private.clock_v1() "
     "WHERE account_id = ANY (%s::bigint[]) AND open_until < 'infinity'"
 )
-
-# What a person's retry prepares anew: nothing of the old bytes was or will be delivered.
-_ANEW = frozenset({Known.INVALID, Known.SOFT_BOUNCED})
-
-
-@dataclass(slots=True)
-class _Case:
-    """One picked intent on its way through the claim."""
-
-    picked: Picked
-    kind: NotificationType | None
-    account: Account
-    frozen: Frozen | None = None
-    anew: bool = False
-    duplicate: bool = False
 
 
 async def claim(
@@ -114,15 +98,15 @@ def _reclaimable(one: Picked, closed: Appended) -> Picked:
     )
 
 
-async def _prepared(connection: AsyncConnection[Any], shop: Shop, due: list[Picked], worker: str) -> list[_Case]:
+async def _prepared(connection: AsyncConnection[Any], shop: Shop, due: list[Picked], worker: str) -> list[Due]:
     """Decide on each due intent and freeze its bytes; stop those that must not or cannot be sent."""
-    cases: list[_Case] = []
+    cases: list[Due] = []
     stopped: dict[EntryKind, list[Entry]] = defaultdict(list)
-    looked_at = [_Case(one, shop.types.get(one.type), shop.accounts[one.account_id]) for one in due]
-    decisions = [await judge(case.picked, case.kind, idempotent=case.account.idempotent) for case in looked_at]
+    looked_at = [Due(one, shop.types.get(one.type), shop.accounts[one.account_id]) for one in due]
+    decisions = await judge_all(connection, [(case.picked, case.kind, case.account.idempotent) for case in looked_at])
     with plain_language():
         for case, decision in zip(looked_at, decisions, strict=True):
-            verdict = _frozen(shop, case, decision)
+            verdict = given_bytes(case, shop.rules, decision)
             if verdict.sends:
                 cases.append(case)
             else:
@@ -142,45 +126,6 @@ async def _prepared(connection: AsyncConnection[Any], shop: Shop, due: list[Pick
     return [case for case in cases if case.picked.id not in refused]
 
 
-def _frozen(shop: Shop, case: _Case, decision: ClaimDecision) -> ClaimDecision:
-    """Freeze what is to be sent; give the decision, or the one to stop where no bytes can be made."""
-    if not decision.sends:
-        return decision
-    case.duplicate = decision.possible_duplicate
-    try:
-        _freeze(shop, case)
-    except Unsendable as refusal:
-        return decide_unprepared(refusal.code, refusal.result_class, ambiguous=case.picked.ambiguous)
-    return decision
-
-
-def _freeze(shop: Shop, case: _Case) -> None:
-    """Set the case's bytes, where the generation has none yet or a person ordered it anew. Raises Unsendable."""
-    one = case.picked
-    was_prepared = one.body_sha256 is not None
-    case.anew = one.manual and was_prepared and not one.ambiguous and one.known in _ANEW
-    if one.body is not None and not case.anew:
-        if one.body_mode != shop.rules.site_mode:
-            raise Unsendable(codes.SITE_MODE_CHANGED)
-        return
-    if was_prepared and not case.anew:  # the same bytes could not be made again for certain
-        raise Unsendable(codes.BYTES_ERASED)
-    if case.kind is None:
-        raise Unsendable(codes.INVALID_DATA)
-    generation = one.generation + 1 if case.anew else one.generation
-    try:
-        case.frozen = freeze(one, case.kind, case.account, rules=shop.rules, generation=generation)
-    except (Unsendable, KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:  # an adapter's bug, of any class, concerns one message and not the loop
-        logger.error(
-            "preparing failed: %s",
-            type(error).__name__,
-            extra={"action": "prepare_failed", "intent": one.notification_id},
-        )
-        raise Unsendable(codes.INVALID_DATA, ResultClass.FIX_CONFIG) from error
-
-
 def _stop(one: Picked, decision: ClaimDecision) -> Entry:
     return Entry(
         id=one.id,
@@ -192,7 +137,7 @@ def _stop(one: Picked, decision: ClaimDecision) -> Entry:
 
 
 async def _claimed(
-    connection: AsyncConnection[Any], shop: Shop, cases: list[_Case], *, worker: str, began: float
+    connection: AsyncConnection[Any], shop: Shop, cases: list[Due], *, worker: str, began: float
 ) -> list[Lease]:
     """Write the `claimed` entries and give the leases of those that the door let through."""
     answers = await append_async(
@@ -205,7 +150,7 @@ async def _claimed(
     return [_lease(shop, case, began=began) for case in cases if case.picked.id in through]
 
 
-def _claim_entry(case: _Case, rules: Rules) -> Entry:
+def _claim_entry(case: Due, rules: Rules) -> Entry:
     one, frozen = case.picked, case.frozen
     digest = frozen.sha256 if frozen else one.body_sha256
     detail: dict[str, Any] = {"sha256": digest.hex() if digest else None}
@@ -223,7 +168,7 @@ def _claim_entry(case: _Case, rules: Rules) -> Entry:
     )
 
 
-def _lease(shop: Shop, case: _Case, *, began: float) -> Lease:
+def _lease(shop: Shop, case: Due, *, began: float) -> Lease:
     one, account = case.picked, case.account
     body = case.frozen.body if case.frozen else one.body
     assert body is not None
@@ -240,6 +185,7 @@ def _lease(shop: Shop, case: _Case, *, began: float) -> Lease:
         facts=_facts(shop, one, case.kind, account),
         write_until=began + shop.rules.lease_s - account.timeout_s - ROOM_TO_RECORD_S,
         probe=one.probe,
+        confirm_s=confirm_s(case.kind, declares_receipts=account.declares_receipts),
     )
 
 

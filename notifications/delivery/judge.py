@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 import logging
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
+
+from django.db import connections
+from psycopg import AsyncConnection
 
 from notifications.door import Picked
 from notifications.policy.claim import PLAIN, Block, ClaimDecision, ClaimFacts, decide_claim
@@ -13,7 +21,7 @@ from notifications.types import NotificationType
 
 logger = logging.getLogger(__name__)
 
-# The hook runs inside the claim, so that a slow one would hold up everything that was picked with it.
+# The hooks run inside the claim, so that slow ones would hold up everything that was picked with them.
 ASK_S = 5.0
 _BLOCKS = {
     "unsubscribed": Block.UNSUBSCRIBED,
@@ -23,14 +31,49 @@ _BLOCKS = {
 }
 
 
-async def judge(one: Picked, kind: NotificationType | None, *, idempotent: bool) -> ClaimDecision:
-    """Decide on one picked intent; `idempotent` says whether its account's keys make a repeat safe.
+Case = tuple[Picked, NotificationType | None, bool]
 
-    Past the window, and before an attempt that a person ordered, the type's own hook is asked as well.
+
+async def judge_all(connection: AsyncConnection[Any], cases: Sequence[Case]) -> list[ClaimDecision]:
+    """Decide on picked intents; each comes with its type, and whether its account's keys make a repeat safe.
+
+    Past the window, and before an attempt that a person ordered, the type's own hook is asked as well: all hooks of one
+    claim at the same time, and within one bound.
     """
-    if not (one.ambiguous or one.blocked or one.manual) and one.expires_in_s is None:
-        return PLAIN  # nearly every intent: a record of facts to decide on costs more than all that decides
-    facts = ClaimFacts(
+    excused = await _excused(connection, [one for one, _, _ in cases])
+    facts = {
+        place: _facts(one, kind, idempotent=idempotent, excused=one.id in excused)
+        for place, (one, kind, idempotent) in enumerate(cases)
+        if not _is_plain(one)
+    }
+    decisions = [decide_claim(facts[place]) if place in facts else PLAIN for place in range(len(cases))]
+    hooks = {}
+    for place in facts:
+        (one, kind, _), decision = cases[place], decisions[place]
+        late = decision.possible_duplicate or one.manual
+        if decision.sends and late and kind is not None and kind.still_wanted is not None:
+            hooks[place] = (kind, one.report_id)
+    for place, wanted in (await _asked(hooks)).items():
+        decisions[place] = decide_claim(replace(facts[place], still_wanted=wanted))
+    return decisions
+
+
+async def _excused(connection: AsyncConnection[Any], picked: Sequence[Picked]) -> set[int]:
+    """Give those that a person ordered past the window, because the provider does not have them (evidence_v1.sql)."""
+    late = [one.id for one in picked if one.manual and one.window_left_s is not None and one.window_left_s <= 0]
+    if not late:
+        return set()
+    cursor = await connection.execute("SELECT id FROM notifyops_private.excused_v1(%s::bigint[])", (late,))
+    return {row[0] for row in await cursor.fetchall()}
+
+
+def _is_plain(one: Picked) -> bool:
+    """Say whether nothing at all speaks against sending: a record of facts to decide on costs more than this look."""
+    return not (one.ambiguous or one.blocked or one.manual) and one.expires_in_s is None
+
+
+def _facts(one: Picked, kind: NotificationType | None, *, idempotent: bool, excused: bool) -> ClaimFacts:
+    return ClaimFacts(
         state=State(one.state),
         # Of a type that this release does not know, the careful one: it may be the type's own.
         loss_model=LossModel.NEVER_TWICE if kind is None else kind.loss_model,
@@ -39,31 +82,42 @@ async def judge(one: Picked, kind: NotificationType | None, *, idempotent: bool)
         window_left_s=one.window_left_s,
         expired=one.expires_in_s is not None and one.expires_in_s <= 0,
         blocked_by=None if one.blocked is None else _BLOCKS[one.blocked],
-        ordered_by_person=one.manual,
+        excused=excused,
     )
-    decision = decide_claim(facts)
-    late = decision.possible_duplicate or one.manual
-    if decision.sends and late and kind is not None and kind.still_wanted is not None:
-        decision = decide_claim(replace(facts, still_wanted=await _is_wanted(kind, one.report_id)))
-    return decision
 
 
-async def _is_wanted(kind: NotificationType, report_id: str) -> bool:
-    """Ask the application; one that fails, or takes too long, has not said yes."""
-    try:
-        # The hook may use the database: never on the loop's thread.
-        return await asyncio.wait_for(asyncio.to_thread(_asked, kind, report_id), ASK_S)
-    except TimeoutError:
-        logger.error("still_wanted is too slow", extra={"action": "still_wanted_slow", "type": kind.name})
-        return False
+async def _asked(hooks: Mapping[int, tuple[NotificationType, str]]) -> dict[int, bool]:
+    """Ask the applications side by side; one that fails, or takes too long, has not said yes."""
+    if not hooks:
+        return {}
+    loop = asyncio.get_running_loop()
+    answers = {place: loop.create_future() for place in hooks}
+
+    def ask(place: int) -> None:
+        answer = _is_wanted(*hooks[place])
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile; nobody waits for the answer
+            loop.call_soon_threadsafe(functools.partial(_settle, answers[place], wanted=answer))
+
+    for place in hooks:
+        # The hook may use the database: never on the loop's thread. Daemons: one that hangs holds up no one's stop.
+        threading.Thread(target=ask, args=(place,), name="still_wanted", daemon=True).start()
+    await asyncio.wait(answers.values(), timeout=ASK_S)
+    for place in (place for place, answer in answers.items() if not answer.done()):
+        logger.error("still_wanted is too slow", extra={"action": "still_wanted_slow", "type": hooks[place][0].name})
+    return {place: answer.done() and answer.result() for place, answer in answers.items()}
 
 
-def _asked(kind: NotificationType, report_id: str) -> bool:
+def _settle(answer: asyncio.Future[bool], *, wanted: bool) -> None:
+    if not answer.done():
+        answer.set_result(wanted)
+
+
+def _is_wanted(kind: NotificationType, report_id: str) -> bool:
     assert kind.still_wanted is not None
     try:
         return bool(kind.still_wanted(report_id))
-    except (KeyboardInterrupt, SystemExit):
-        raise
     except BaseException:  # the application's own code, of whatever class: one message's matter
         logger.exception("still_wanted failed", extra={"action": "still_wanted_failed", "type": kind.name})
         return False
+    finally:
+        connections.close_all()  # this thread's own, which nobody else would close

@@ -36,6 +36,8 @@ class Lease:
     facts: AttemptFacts
     write_until: float
     probe: bool = False
+    # How long after its acceptance a missing receipt is asked about; None: never.
+    confirm_s: float | None = None
 
     @property
     def lane_key(self) -> int:

@@ -6,7 +6,7 @@ A result under an old fence moves nothing: it is kept as `late`, and settles the
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -42,7 +42,11 @@ async def record(connection: AsyncConnection[Any], shop: Shop, batch: Sequence[S
         answers = await append_async(connection, EntryKind.RESULT, entries, worker=worker)
         refused = {one.intent_id: one for one in answers if one.refused is not None}
         news = [pair for pair in decided if pair[0].lease.id not in refused and is_news(shop, *pair)]
-        again = [sent.lease.id for sent, decision in decided if sent.lease.attempt > 1 and _is_open(decision)]
+        again = {
+            sent.lease.id: sent.lease.confirm_s
+            for sent, decision in decided
+            if sent.lease.attempt > 1 and _is_open(decision)
+        }
         if refused or news or again:
             async with connection.transaction():
                 late = [sent for sent in part if sent.lease.id in refused]
@@ -84,6 +88,7 @@ def _result_entry(shop: Shop, sent: Sent, decision: Decision) -> Entry:
         in_flight=decision.counts_in_flight or None,
         ambiguous=decision.ambiguous or None,
         window_s=(shop.window_span_s(shop.accounts[lease.account_id]) or 0.0) if decision.ambiguous else None,
+        confirm_s=lease.confirm_s if decision.to_state is State.ACCEPTED else None,
     )
 
 
@@ -132,6 +137,7 @@ async def _keep_late(
             outcome=Outcome.ACCEPTED,
             code=sent.result.code,
             provider_message_id=sent.result.provider_message_id,
+            confirm_s=sent.lease.confirm_s,
         )
         for sent in late
         if sent.result.outcome is Outcome.ACCEPTED
@@ -144,14 +150,19 @@ def _is_open(decision: Decision) -> bool:
     return decision.to_state in (State.RETRY, State.NEEDS_REVIEW)
 
 
-async def _settle_by_late(connection: AsyncConnection[Any], ids: list[int], worker: str) -> None:
+async def _settle_by_late(connection: AsyncConnection[Any], confirm_s: Mapping[int, float | None], worker: str) -> None:
     """Settle what an earlier attempt's late answer proved while this attempt ran: it could not move the intent then."""
-    if not ids:
+    if not confirm_s:
         return
-    cursor = await connection.execute(_LATE_ACCEPTANCE, (ids,))
+    cursor = await connection.execute(_LATE_ACCEPTANCE, (list(confirm_s),))
     proven = [
         Entry(
-            id=intent_id, to_state=State.ACCEPTED, outcome=Outcome.ACCEPTED, code=code, provider_message_id=message_id
+            id=intent_id,
+            to_state=State.ACCEPTED,
+            outcome=Outcome.ACCEPTED,
+            code=code,
+            provider_message_id=message_id,
+            confirm_s=confirm_s[intent_id],
         )
         for intent_id, code, message_id in await cursor.fetchall()
     ]

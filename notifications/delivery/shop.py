@@ -52,6 +52,7 @@ class Account:
     sender: str
     provider: Provider
     timeout_s: float
+    declares_receipts: bool = True
 
     @property
     def idempotent(self) -> bool:

@@ -7,4 +7,11 @@ from notifications.sqlfile import run_sql
 
 class Migration(migrations.Migration):
     dependencies = [("notifications", "0004_guards")]
-    operations = [run_sql("chain"), run_sql("barred_v1"), run_sql("append_v1"), run_sql("pick_v1"), run_sql("verify")]
+    operations = [
+        run_sql("chain"),
+        run_sql("evidence_v1"),
+        run_sql("barred_v1"),
+        run_sql("append_v1"),
+        run_sql("pick_v1"),
+        run_sql("verify"),
+    ]

@@ -8,6 +8,7 @@ from notifications.models.intent import Intent, IntentKey
 from notifications.models.log import LogEntry
 from notifications.models.notification_type import NotificationTypeRow
 from notifications.models.provider import ConfigRevision, ProviderAccount
+from notifications.models.question import Question
 from notifications.models.receipt import ParkedReceipt, ProviderEvent
 from notifications.models.site import SiteAdoption
 from notifications.models.worker_beat import WorkerBeat
@@ -26,6 +27,7 @@ __all__ = [
     "Prepared",
     "ProviderAccount",
     "ProviderEvent",
+    "Question",
     "SiteAdoption",
     "SiteSecret",
     "WorkerBeat",

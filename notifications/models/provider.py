@@ -39,6 +39,14 @@ class ProviderAccount(models.Model):
         default="",
         help_text=_("“env:NAME”, two parted by a comma while a secret is rotated: where the web processes find them."),
     )
+    lookup_key_ref = models.CharField(
+        _("look-up key reference"),
+        max_length=200,
+        blank=True,
+        db_default="",
+        default="",
+        help_text=_("“env:NAME”: a key with full access, to ask about messages. Empty: it is never asked."),
+    )
     timeout_s = models.FloatField(
         _("deadline in seconds"), null=True, blank=True, help_text=_("Empty: the installation's default.")
     )
@@ -57,6 +65,10 @@ class ProviderAccount(models.Model):
             models.CheckConstraint(
                 name="provideraccount_secrets_are_references",
                 condition=Q(webhook_secret_refs__regex=rf"^({REFERENCE}(,{REFERENCE})*)?$"),
+            ),
+            models.CheckConstraint(
+                name="provideraccount_lookup_key_is_reference",
+                condition=Q(lookup_key_ref__startswith="env:") | Q(lookup_key_ref=""),
             ),
         ]
 

@@ -27,7 +27,7 @@ class ClaimFacts:
     """What the guards need of a due intent.
 
     `state` is PENDING or RETRY. `ambiguous`: some attempt may have been accepted. `window_left_s` as in
-    AttemptFacts. `ordered_by_person`: this attempt was bought by an operator, who saw the window and the evidence.
+    AttemptFacts. `excused`: a person ordered this attempt past the window, on fresh evidence that nothing arrived.
     `still_wanted` is the application's answer where it was asked.
     """
 
@@ -39,7 +39,7 @@ class ClaimFacts:
     expired: bool = False
     blocked_by: Block | None = None
     still_wanted: bool = True
-    ordered_by_person: bool = False
+    excused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ def decide_claim(facts: ClaimFacts) -> ClaimDecision:
         return _ended(codes.EXPIRED, facts)
     if not facts.still_wanted:
         return _ended(codes.NO_LONGER_WANTED, facts)
-    unprotected = facts.ambiguous and not _key_protects(facts)
     # Also where a person ordered the attempt: the window that protected it then may be over by now.
+    unprotected = facts.ambiguous and not facts.excused and not _key_protects(facts)
     if unprotected and facts.state is State.RETRY and facts.loss_model is not LossModel.MUST_ARRIVE:
         return ClaimDecision(
             EntryKind.WINDOW_OVER,

@@ -35,6 +35,8 @@ COMPLAINED: Final = "complained"
 SUPPRESSED: Final = "suppressed"
 FAILED: Final = "failed"
 SECOND_MESSAGE: Final = "second_message"
+TWO_IDS: Final = "two_ids"
+ID_OF_ANOTHER: Final = "id_of_another"
 
 REVIEW_CODES: Final[dict[str, str]] = {
     WORKER_LOST: "The worker that made the last attempt ended, or lost its lease, before it could record the answer.",
@@ -65,6 +67,8 @@ REVIEW_CODES: Final[dict[str, str]] = {
     SUPPRESSED: "The provider did not send the message, because the address is on its suppression list.",
     FAILED: "The provider accepted the message, and then said that it could not send it.",
     SECOND_MESSAGE: "The provider speaks of two messages under one key, so the recipient may have got two.",
+    TWO_IDS: "The provider shows more than one message for this key: the recipient may have got it twice.",
+    ID_OF_ANOTHER: "The provider names a message that belongs to another notification.",
 }
 
 # Why a request never left this machine, or why its answer cannot be read: the same for every HTTP provider.
@@ -86,4 +90,20 @@ TRANSPORT_CODES: Final[dict[str, str]] = {
     "unknown.internal_error": "An error on our side hid the answer; the provider may have accepted the message.",
 }
 
-OWN_CODES: Final[dict[str, str]] = {**REVIEW_CODES, **TRANSPORT_CODES}
+# How a question to the provider ended, where the answer alone does not say it.
+LOOKUP_CODES: Final[dict[str, str]] = {
+    "lookup.no_key": "No worker here has a key that may read from the provider, so it could not be asked.",
+    "lookup.restricted_key": "The look-up key may only send: the provider needs one with full access.",
+    "lookup.refused": "The provider refused the look-up key, or the base URL is not the API's.",
+    "lookup.rate_limited": "The provider took no more questions for now.",
+    "lookup.unreachable": "The provider could not be reached, or failed, so it could not be asked.",
+    "lookup.malformed": "The provider's answer could not be read, so it proves nothing.",
+    "lookup.page_cap": "One look-up did not read far enough back in the provider's list to come to the attempt's time.",
+    "lookup.not_settled": "The last attempt was too short a time ago for a provider's list to be complete.",
+    "lookup.retention": "The attempt was longer ago than the provider keeps its messages.",
+    "lookup.unproven": "A message that may be this one could not be told from others, so nothing is proven.",
+    "lookup.other_account": "The look-up key does not see a message that this account took: it belongs to another one.",
+    "lookup.erased": "The content was erased, so nobody knows what to look for.",
+}
+
+OWN_CODES: Final[dict[str, str]] = {**REVIEW_CODES, **TRANSPORT_CODES, **LOOKUP_CODES}

@@ -6,12 +6,12 @@ raise for a provider's fault: whatever happened comes back as a SendResult.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
-from notifications.states import Outcome, Phase, ResultClass
+from notifications.states import DeliveryStatus, Found, Outcome, Phase, ResultClass
 
 
 class Unsendable(Exception):
@@ -114,6 +114,67 @@ class Provider(Protocol):
 
     async def send(self, request: Request) -> SendResult:
         """Make one network attempt with the frozen bytes."""
+
+    async def close(self) -> None:
+        """Give back sockets; called once, when the loop that owns the adapter ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookupQuery:
+    """One question: did you get this message?
+
+    `ref` is the asker's own number for it. `body` are the frozen bytes, from which the adapter reads what to look for;
+    None where they were erased. `since` and `until` bound the attempts by our clock, aware; `settled` says that the
+    provider has had time to show what it took, so that absence may be believed.
+    """
+
+    ref: int
+    body: bytes | None
+    provider_id: str | None
+    since: datetime
+    until: datetime
+    settled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LookupBudget:
+    """How much one look-up may cost. A page is one call; `per_s` bounds all calls, None means as fast as they go.
+
+    When `seconds` are over, questions without an answer stay without one: they may be asked again. `witness` is a
+    message that this account is known to hold: a key that cannot see it proves no absence.
+    """
+
+    pages: int = 20
+    seconds: float = 30.0
+    per_s: float | None = 3.0
+    witness: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LookupResult:
+    """One answer. `code` says why where nothing is proven; `ids` are all messages that bear this one's tags.
+
+    Of what the provider shows nothing else is kept: its answers hold addresses, subjects and bodies.
+    """
+
+    ref: int
+    answer: Found
+    method: Literal["id", "scan", "none"]
+    code: str | None = None
+    ids: tuple[str, ...] = ()
+    status: DeliveryStatus = DeliveryStatus.NONE
+
+
+class Lookup(Protocol):
+    """What can be asked of one account. Its key is not the one that sends: reading needs other rights."""
+
+    capabilities: Capabilities
+
+    def lookup(self, queries: Sequence[LookupQuery], budget: LookupBudget) -> AsyncIterator[LookupResult]:
+        """Answer each question at most once, as soon as it is decided; never raises for a provider's fault.
+
+        NOT_FOUND only where everything that could hold the message was read whole, and the provider had settled.
+        """
 
     async def close(self) -> None:
         """Give back sockets; called once, when the loop that owns the adapter ends."""

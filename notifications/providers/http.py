@@ -1,4 +1,4 @@
-"""One HTTP POST with one honest ending: an answer, or a failure that says whether the request had been handed over."""
+"""One HTTP call with one honest ending: an answer, or a failure that says whether the request had been handed over."""
 
 from __future__ import annotations
 
@@ -100,6 +100,19 @@ class Transport:
             if response is not None and not (body.handed and response.closed):
                 response.close()
 
+    async def get(self, url: URL, *, timeout_s: float, limit: int) -> Answer | Failure:
+        """Read once. A question may be repeated, so that `handed` of a Failure says nothing here.
+
+        `timeout_s` bounds all of it; a body longer than `limit` bytes is None. Exceptions of any class become a
+        Failure; cancellation passes through.
+        """
+        session = self._session or self._open()
+        try:
+            async with asyncio.timeout(timeout_s), session.get(url, allow_redirects=False) as response:
+                return Answer(response.status, response.headers, await _read(response, limit))
+        except Exception as error:
+            return Failure(handed=False, code=_named(error, _NOT_HANDED))
+
     async def close(self) -> None:
         """Close all connections; a later call would open new ones."""
         if self._session is not None:
@@ -125,21 +138,21 @@ class Transport:
         return self._session
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes | None:
+async def _read(response: aiohttp.ClientResponse, limit: int = MAX_BODY) -> bytes | None:
     """Give the answer's body undone from its encoding, or None where it is too long or cannot be undone."""
     content = response.content
     body = await content.readany()
     while not content.at_eof():
-        if len(body) > MAX_BODY:
+        if len(body) > limit:
             return None
         body += await content.readany()
-    if len(body) > MAX_BODY:
+    if len(body) > limit:
         return None
     encoding = response.headers.get("Content-Encoding")
-    return body if encoding is None else _undone(body, encoding)
+    return body if encoding is None else _undone(body, encoding, limit)
 
 
-def _undone(body: bytes, encoding: str) -> bytes | None:
+def _undone(body: bytes, encoding: str, limit: int) -> bytes | None:
     """Decompress within the limit; None where the stream is broken, cut short, too long or of an unknown kind."""
     name = encoding.strip().lower()
     if name in ("", "identity"):
@@ -149,7 +162,7 @@ def _undone(body: bytes, encoding: str) -> bytes | None:
         return None
     inflate = zlib.decompressobj(bits)
     try:
-        plain = inflate.decompress(body, MAX_BODY)
+        plain = inflate.decompress(body, limit)
     except zlib.error:
         return None
     return plain if inflate.eof else None

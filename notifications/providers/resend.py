@@ -65,22 +65,11 @@ class ResendProvider:
         ssl: SSLContext | None = None,
     ) -> None:
         """Check the settings; no connection is made. Raises ValueError with a sentence, and never the key in it."""
-        self._url = _endpoint(base_url)
-        if not _KEY.fullmatch(api_key):
-            raise ValueError("The Resend API key must be 1 to 256 printable ASCII characters without blanks.")
-        # Source: github.com/resend/resend-skills, references/logs.md: without one the edge answers 403.
-        if not user_agent.strip() or not (user_agent.isascii() and user_agent.isprintable()):
-            raise ValueError("The user agent must be printable ASCII, for example notifyops/1.0.")
+        self._url = emails_url(base_url)
         if connections < 1:
             raise ValueError("The number of connections must be at least 1.")
-        headers = {
-            "Authorization": f"Bearer {api_key}",
-            "Content-Type": "application/json",
-            "User-Agent": user_agent,
-            "Accept": "application/json",
-            "Accept-Encoding": "identity",
-        }
-        self._transport = Transport(headers=headers, connections=connections, ssl=ssl)
+        fixed = headers(api_key, user_agent) | {"Content-Type": "application/json"}
+        self._transport = Transport(headers=fixed, connections=connections, ssl=ssl)
 
     def prepare(self, message: Message) -> bytes:
         """Give the exact request bytes. Raises Unsendable."""
@@ -100,7 +89,23 @@ class ResendProvider:
         await self._transport.close()
 
 
-def _endpoint(base_url: str) -> URL:
+def headers(api_key: str, user_agent: str) -> dict[str, str]:
+    """Give what every call carries. Raises ValueError with a sentence, and never the key in it."""
+    if not _KEY.fullmatch(api_key):
+        raise ValueError("The Resend API key must be 1 to 256 printable ASCII characters without blanks.")
+    # Source: github.com/resend/resend-skills, references/logs.md: without one the edge answers 403.
+    if not user_agent.strip() or not (user_agent.isascii() and user_agent.isprintable()):
+        raise ValueError("The user agent must be printable ASCII, for example notifyops/1.0.")
+    return {
+        "Authorization": f"Bearer {api_key}",
+        "User-Agent": user_agent,
+        "Accept": "application/json",
+        "Accept-Encoding": "identity",
+    }
+
+
+def emails_url(base_url: str) -> URL:
+    """Give the address of the mails under a base URL. Raises ValueError with a sentence."""
     try:
         url = URL(base_url)
         usable = url.scheme in ("http", "https") and bool(url.host) and not (url.user or url.password)

@@ -6,7 +6,7 @@
 --   provider_message_id, reason_code, detail · code (becomes error_code) · known, next_action, delivery_status ·
 --   delay_s (due time or lease end, seconds from the database's now) · window_s (how long the key protects, margin
 --   taken off) · failure (counts against failure_limit) · in_flight · ambiguous (the provider may have accepted this
---   attempt) · confirm_s · until (snoozed) · subject, template_version, site_mode (with a body).
+--   attempt) · confirm_s (negative: confirmed) · until (snoozed) · subject, template_version, site_mode (with a body).
 -- `bodies` are the bytes to freeze, in the order of `entries`, where the generation has none yet.
 -- No intent may be named twice in one call.
 --
@@ -52,7 +52,7 @@ BEGIN
                             WHERE p.intent_id = k AND p.generation = i.generation LIMIT 1) p;
     ELSIF kind_ NOT IN ('result', 'late') THEN
         SELECT array_agg(b.id), array_agg(b.why) INTO barred_ids, barred_whys
-        FROM notifyops_private.barred_v1(kind_, ids, t) b WHERE b.why IS NOT NULL;
+        FROM notifyops_private.barred_v1(kind_, ids, t, entries) b WHERE b.why IS NOT NULL;
     END IF;
     IF entries @> '[{"ambiguous": true}]' THEN
         -- The attempt began no earlier than its claim: from there the provider's key may protect a lost answer.
@@ -83,7 +83,8 @@ BEGIN
                     -- Whoever ordered it: past the window a repeat may be a second message.
                     WHEN l.safe_until <= t AND NOT EXISTS (
                         SELECT FROM notifications_notificationtype n
-                        WHERE n.name = l.type AND n.loss_model = 'must_arrive') THEN 'window_over'
+                        WHERE n.name = l.type AND n.loss_model = 'must_arrive') AND NOT (l.manual AND EXISTS (
+                        SELECT FROM notifyops_private.excused_v1(ARRAY[l.id], t))) THEN 'window_over'
                     WHEN (u.body IS NULL) <> coalesce(l.id = ANY (frozen_ids), false) THEN
                         CASE WHEN u.body IS NULL THEN 'not_prepared' ELSE 'frozen' END
                     WHEN encode(sha256(u.body), 'hex') <> coalesce(u.detail ->> 'sha256', '') THEN 'hash' END
@@ -155,7 +156,7 @@ BEGIN
                 WHEN by_person THEN coalesce(i.known, j.known) ELSE coalesce(j.known, i.known) END,
             error_code = CASE WHEN j.target = 'accepted' AND j.state <> 'accepted' THEN NULL
                 -- A fact beside the road (late, evidence) must not overwrite why the intent stands where it stands.
-                WHEN j.target = j.state AND kind_ <> 'receipt' THEN i.error_code
+                WHEN j.target = j.state AND kind_ NOT IN ('receipt', 'contradicted') THEN i.error_code
                 ELSE coalesce(j.code, i.error_code) END,
             next_action = CASE WHEN j.target = 'accepted' AND j.state <> 'accepted' THEN NULL
                 ELSE coalesce(j.next_action, i.next_action) END,
@@ -171,7 +172,7 @@ BEGIN
             -- What receipts said was about the old generation's message.
             delivery_status = coalesce(j.delivery_status,
                 CASE WHEN kind_ <> 're_prepared' THEN i.delivery_status END, 'none'),
-            confirm_at = CASE WHEN j.target <> 'accepted' THEN NULL
+            confirm_at = CASE WHEN j.target <> 'accepted' OR j.confirm_s < 0 THEN NULL
                 WHEN j.confirm_s IS NOT NULL THEN t + make_interval(secs => j.confirm_s) ELSE i.confirm_at END
         FROM hashed j WHERE i.id = j.id AND j.refused IS NULL
     )

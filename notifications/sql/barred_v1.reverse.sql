@@ -1,1 +1,1 @@
-DROP FUNCTION notifyops_private.barred_v1(text, bigint[], timestamptz);
+DROP FUNCTION notifyops_private.barred_v1(text, bigint[], timestamptz, jsonb);

@@ -1,5 +1,6 @@
 -- The guards of the rarer kinds: why each intent may not get such an entry now, or NULL. The intents are locked.
-CREATE FUNCTION notifyops_private.barred_v1(kind_ text, ids bigint[], t timestamptz)
+-- `entries` are those of the append: what a person says counts only beside what the provider said.
+CREATE FUNCTION notifyops_private.barred_v1(kind_ text, ids bigint[], t timestamptz, entries jsonb)
 RETURNS TABLE (id bigint, why text)
 LANGUAGE sql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
     SELECT i.id, CASE kind_
@@ -14,12 +15,30 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS 
         WHEN 'retried' THEN CASE
             WHEN i.known IN ('accepted', 'conflict', 'bounced', 'complained', 'suppressed', 'awaiting_approval')
                 THEN 'known'
-            WHEN i.first_ambiguous_at IS NOT NULL AND (i.safe_until IS NULL OR i.safe_until <= t) THEN 'window_over' END
+            -- Past the window only the provider's own word that nothing arrived: fresh, of no earlier attempt, used once.
+            WHEN i.first_ambiguous_at IS NOT NULL AND (i.safe_until IS NULL OR i.safe_until <= t) THEN CASE
+                WHEN e.answer IS DISTINCT FROM 'not_found' OR said.reason_code IS DISTINCT FROM 'evidence_not_sent'
+                    THEN 'window_over'
+                WHEN e.used THEN 'evidence_used'
+                WHEN e.outdated OR e.at <= t - interval '10 minutes' THEN 'evidence_old' END END
+        WHEN 'adopted' THEN CASE
+            WHEN i.known IN ('bounced', 'soft_bounced', 'complained', 'suppressed', 'awaiting_approval') THEN 'known'
+            WHEN e.answer IS DISTINCT FROM 'found' OR NOT coalesce(e.named ? said.provider_message_id, false)
+                THEN 'no_evidence'
+            WHEN e.outdated OR e.at <= t - interval '10 minutes' THEN 'evidence_old' END
+        WHEN 'unconfirmed' THEN CASE
+            WHEN i.confirm_at IS NULL OR i.confirm_at > t THEN 'not_due'
+            WHEN NOT EXISTS (SELECT FROM notifications_logentry l WHERE l.intent_id = i.id AND l.month = i.month
+                AND l.kind = 'evidence' AND l.at >= i.confirm_at) THEN 'no_evidence' END
         WHEN 'released' THEN CASE WHEN i.known IS DISTINCT FROM 'awaiting_approval' THEN 'not_held' END
         WHEN 'reopened' THEN CASE WHEN i.state = 'accepted' AND (
             SELECT e.kind FROM notifications_logentry e
             WHERE e.intent_id = i.id AND e.month = i.month AND e.from_state <> e.to_state
             ORDER BY e.seq DESC LIMIT 1) <> 'adopted' THEN 'not_adopted' END
     END
-    FROM notifications_intent i WHERE i.id = ANY (ids)
+    FROM notifications_intent i
+    LEFT JOIN notifyops_private.evidence_v1(CASE WHEN kind_ IN ('retried', 'adopted') THEN ids END) e ON e.id = i.id
+    LEFT JOIN jsonb_to_recordset(entries) AS said(id bigint, reason_code text, provider_message_id text)
+        ON said.id = i.id
+    WHERE i.id = ANY (ids)
 $$;

@@ -124,6 +124,14 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
       -- By order as well: after the clock was put back, an earlier attempt has the later time.
       AND EXISTS (SELECT FROM attempt b WHERE b.intent_id = a.intent_id AND b.generation = a.generation
                   AND b.seq < a.seq AND NOT b.is_proven_unsent)
+        -- But one that a person ordered because the provider had been asked and did not have it.
+        AND NOT (a.trigger = 'manual' AND EXISTS (
+            SELECT FROM entry r JOIN entry e ON e.intent_id = r.intent_id AND e.seq < r.seq
+            WHERE r.intent_id = a.intent_id AND r.seq < a.seq AND r.kind = 'retried'
+                AND r.reason_code = 'evidence_not_sent' AND e.kind = 'evidence' AND e.outcome = 'not_found'
+                AND e.generation = a.generation AND NOT EXISTS (
+                    SELECT FROM attempt b WHERE b.intent_id = a.intent_id AND b.seq > e.seq AND b.seq < a.seq
+                        AND NOT b.is_proven_unsent)))
     UNION ALL
     SELECT 'never_twice', a.intent_id, format('attempt %s began after one that may have been accepted', a.attempt)
     FROM attempt a JOIN intent i ON i.id = a.intent_id

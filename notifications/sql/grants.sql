@@ -17,7 +17,7 @@ DECLARE
         'notifications_doorrole', 'notifications_workspacegrant', 'notifications_providerevent', 'django_migrations',
         'django_content_type', 'auth_permission'];
     worker_writes CONSTANT text[] := ARRAY['notifications_circuit', 'notifications_workerbeat',
-        'notifications_deliveryblock'];
+        'notifications_deliveryblock', 'notifications_question'];
     only_grows CONSTANT text[] := ARRAY['notifications_configrevision', 'notifications_siteadoption', 'reviews_review',
         'reviews_note'];
     -- Events come in by `receive_v1`, which parks them; applying takes them out again, and no role may park one anew.
@@ -51,7 +51,7 @@ DECLARE
     f record;
     everyone CONSTANT text[] := ARRAY['clock_v1', 'site_here_v1', 'site_trouble_v1'];
     working CONSTANT text[] := ARRAY['append_v1', 'pick_v1', 'next_due_v1', 'receive_v1', 'ensure_partitions_v1',
-        'verify_v1', 'doctor_v1'];
+        'verify_v1', 'doctor_v1', 'excused_v1'];
     writing CONSTANT text[] := ARRAY['api_version', 'enqueue', 'enqueue_many', 'cancel'];
     reading CONSTANT text[] := ARRAY['api_version', 'status', 'explain'];
 BEGIN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -197,3 +198,40 @@ def test_a_withdrawn_notification_is_not_sent(place: Workplace) -> None:
     place.sql("SELECT * FROM notifyops.cancel(%s, 'the report was wrong', '')", KEY, role="web")
     assert place.turn() == []
     assert place.states() == {"demo-001": "cancelled"}
+
+
+def test_all_hooks_of_a_claim_are_asked_side_by_side(place: Workplace) -> None:
+    """Each waits until all have been asked: one after the other, none would ever answer."""
+    together = threading.Barrier(8)
+
+    def asked_with_the_others(report_id: str) -> bool:
+        together.wait(ASK_S / 2)
+        return report_id != "demo-003"
+
+    place.sandbox.fault(kind="status", status=422, times=8)
+    intents = [place.enqueue(f"demo-00{number}") for number in range(8)]
+    place.turn()
+    for intent in intents:
+        place.person(EntryKind.RETRIED, intent, State.RETRY, delay_s=0)
+    place.turn(place.shop(types=asked(asked_with_the_others, ambiguous=False)))
+    states = place.states()
+    assert states.pop("demo-003") == "cancelled"
+    assert set(states.values()) == {"accepted"}
+
+
+def test_a_hook_that_hangs_holds_up_the_others_no_longer_than_one_bound(place: Workplace) -> None:
+    released = threading.Event()
+
+    def hangs(report_id: str) -> bool:
+        return report_id != "demo-000" or released.wait(60)
+
+    place.sandbox.fault(kind="status", status=422, times=2)
+    intents = [place.enqueue(f"demo-00{number}") for number in range(2)]
+    place.turn()
+    for intent in intents:
+        place.person(EntryKind.RETRIED, intent, State.RETRY, delay_s=0)
+    try:
+        place.turn(place.shop(types=asked(hangs, ambiguous=False)))
+    finally:
+        released.set()
+    assert place.states() == {"demo-000": "cancelled", "demo-001": "accepted"}

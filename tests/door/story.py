@@ -105,10 +105,17 @@ class Story:
         assert self.append(EntryKind.RESULT, to, outcome=outcome, phase="request_written", **given) is None
         return self
 
-    def accepted(self, message_id: str | None = None) -> Story:
+    def accepted(self, message_id: str | None = None, **columns: Any) -> Story:
         """Claim, and get the provider's word."""
         self.claim()
-        return self.result("accepted", State.ACCEPTED, provider_message_id=message_id or f"pm-{self.name}", code=None)
+        given = {"provider_message_id": message_id or f"pm-{self.name}", "code": None, **columns}
+        return self.result("accepted", State.ACCEPTED, **given)
+
+    def evidence(self, answer: str = "not_found", *ids: str, **columns: Any) -> Story:
+        """Keep what the provider answered."""
+        detail = {"method": "scan", "ids": list(ids)}
+        assert self.append(EntryKind.EVIDENCE, outcome=answer, detail=detail, **columns) is None
+        return self
 
     def unknown(self, to: State = State.RETRY, *, window_s: float = 3600) -> Story:
         """Claim, and lose the answer."""

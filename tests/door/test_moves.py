@@ -30,9 +30,11 @@ def standing(admin: Owner, state: State, kind: EntryKind) -> Story:
         (EntryKind.RE_PREPARED, State.PENDING): released,
         (EntryKind.WINDOW_OVER, State.RETRY): lambda _: fresh(admin).unknown(window_s=-1),
         (EntryKind.UNDONE, State.RETRY): lambda _: person(in_review(admin), EntryKind.RETRIED, State.RETRY, delay_s=0),
+        (EntryKind.ADOPTED, State.NEEDS_REVIEW): lambda _: in_review(admin).evidence("found", "pm-1"),
         (EntryKind.REOPENED, State.ACCEPTED): lambda _: person(
-            in_review(admin), EntryKind.ADOPTED, State.ACCEPTED, provider_message_id="pm-1"
+            in_review(admin).evidence("found", "pm-1"), EntryKind.ADOPTED, State.ACCEPTED, provider_message_id="pm-1"
         ),
+        (EntryKind.UNCONFIRMED, State.ACCEPTED): lambda _: fresh(admin).accepted(confirm_s=0).evidence("unavailable"),
     }
     usual: dict[State, Callable[[Owner], Story]] = {
         State.PENDING: fresh,

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.django_db(databases=["default", "owner"])
 LAWFUL = {(move.kind, move.from_state, move.to_state, move.who.value) for move in MOVES}
 GUARDS = {
     "fence", "seq", "not_due", "not_prepared", "frozen", "hash", "lease_live", "not_expired", "window_open",
-    "ambiguous", "not_retried", "known", "window_over", "not_held", "not_adopted", "check",
+    "ambiguous", "not_retried", "known", "window_over", "not_held", "not_adopted", "check", "evidence_old",
+    "evidence_used", "no_evidence",
 }  # fmt: skip
 # What the loop's policy promises on top of the door, which a random walk does not follow.
 BY_POLICY = {"no_send_past_window", "never_twice", "nothing_overdue", "receipts_once_and_verified"}
@@ -102,6 +103,8 @@ def tried(admin: Owner, story: Story, step: Step, now: dict[str, Any]) -> str | 
     frozen: dict[str, Any] = (
         {"body": BODY, "detail": {"sha256": hashlib.sha256(BODY).hexdigest()}} if step.with_body else {}
     )
+    message_id = f"pm-{story.id}-{now['generation']}"
+    asked = {"outcome": "found" if step.marks[0] else "not_found", "detail": {"ids": [message_id]}}
     entry = Entry(
         id=story.id,
         to_state=step.to,
@@ -113,11 +116,12 @@ def tried(admin: Owner, story: Story, step: Step, now: dict[str, Any]) -> str | 
         next_action="query_provider",
         delay_s=step.delay_s,
         window_s=step.window_s,
-        provider_message_id=f"pm-{story.id}-{now['generation']}" if step.to is State.ACCEPTED else None,
+        provider_message_id=message_id if step.to is State.ACCEPTED else None,
+        reason_code="evidence_not_sent" if step.login.actor else None,
         failure=step.marks[0],
         in_flight=step.marks[1],
         ambiguous=step.marks[2],
-        **(frozen if step.kind is EntryKind.CLAIMED else {}),
+        **(frozen if step.kind is EntryKind.CLAIMED else asked if step.kind is EntryKind.EVIDENCE else {}),
     )
     query, values = append_call(step.kind, [entry], worker="w1", actor=step.login.actor)
     try:

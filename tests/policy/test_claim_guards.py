@@ -67,14 +67,15 @@ def test_an_unprotected_repeat_is_not_sent_unless_the_type_says_so_whoever_order
     decision = decide_claim(over)
     assert (decision.kind, decision.to_state) == (EntryKind.WINDOW_OVER, State.NEEDS_REVIEW)
     assert (decision.error_code, decision.known) == (codes.WINDOW_OVER, Known.UNKNOWN)
-    assert decide_claim(replace(over, ordered_by_person=True)) == decision, "the window that a person saw open is over"
+    excused = decide_claim(replace(over, excused=True))
+    assert (excused.sends, excused.possible_duplicate) == (True, False)
     allowed = replace(over, loss_model=LossModel.MUST_ARRIVE)
     assert decide_claim(allowed).sends
     assert decide_claim(allowed).possible_duplicate
 
 
 def test_a_block_holds_against_a_persons_retry_too() -> None:
-    assert not decide_claim(replace(AGAIN, ordered_by_person=True, blocked_by=Block.UNSUBSCRIBED)).sends
+    assert not decide_claim(replace(AGAIN, excused=True, blocked_by=Block.UNSUBSCRIBED)).sends
 
 
 def test_what_cannot_be_prepared_is_for_a_person() -> None:
@@ -102,7 +103,7 @@ def test_every_decision_is_a_move_of_the_table() -> None:
                 expired=expired,
                 blocked_by=block,
                 still_wanted=wanted,
-                ordered_by_person=ordered,
+                excused=ordered,
             )
             decision = decide_claim(facts)
             moves = {(move.kind, move.from_state, move.to_state) for move in MOVES if move.who is Who.WORKER}

@@ -14,7 +14,7 @@ from django.test import Client
 
 from notifications.cli import seed
 from notifications.models import Intent
-from notifications.states import DeliveryStatus, EntryKind, Known, NextAction, Outcome, State
+from notifications.states import DeliveryStatus, EntryKind, Found, Known, NextAction, Outcome, State
 from reviews.record import Order
 
 GROUPS = {"olga": "Operators", "vera": "Viewers", "lena": "Leads", "sam": ""}
@@ -25,6 +25,8 @@ NOT_SENT = seed.refused_thrice()
 RECIPIENT = seed.rejected("resend.422.validation_error", 422, NextAction.CORRECT_ADDRESS)
 CONFLICT = seed.attempt(Outcome.CONFLICT, "resend.409.invalid_idempotent_request", State.NEEDS_REVIEW,
                         http_status=409, next_action=NextAction.QUERY_PROVIDER)  # fmt: skip
+ABSENT = (*WINDOW_OVER, seed.evidence(Found.NOT_FOUND))
+FOUND_TWICE = (*WINDOW_OVER, *seed.contradiction("id-1", "id-2"))
 RETRIED = (
     *NOT_SENT,
     seed.Step(EntryKind.RETRIED, {"to_state": State.RETRY, "delay_s": 0.0, "reason_code": "provider_recovered"}),

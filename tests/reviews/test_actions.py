@@ -12,7 +12,7 @@ from notifications.models import Intent, LogEntry, NotificationTypeRow
 from notifications.states import EntryKind, NextAction, Outcome, State
 from notifications.types import NotificationType, ReportData, registry
 from reviews import actions
-from reviews.models import Note, Review
+from reviews.models import VERBS, Note, Review
 from reviews.person import from_host, from_user
 from reviews.record import Order
 from reviews.refusals import BadReason, ChangedMeanwhile, NotAllowedNow, NotPermitted, UnknownCase, UnreadableForm
@@ -182,7 +182,7 @@ def test_a_note_moves_nothing_and_stays() -> None:
     assert Note.objects.get(intent_id=intent.pk).text == "Asked the owner of the report."
 
 
-@pytest.mark.parametrize("verb", ["retry", "undo", "approve", "close", "reopen", "note"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_a_viewer_may_use_no_verb_and_the_try_is_recorded(verb) -> None:
     intent = make_case()
     with pytest.raises(NotPermitted) as refused:

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils.html import escape
 
 from notifications.models import Intent
-from reviews.models import Note, Review
+from reviews.models import VERBS, Note, Review
 from tests.reviews import cases
 from tests.reviews.cases import login, make_case, post
 
@@ -115,7 +115,7 @@ def test_a_window_that_closed_makes_a_retry_422() -> None:
 def test_no_verb_is_done_by_get_and_every_one_needs_its_csrf_token() -> None:
     intent = make_case()
     client = login("lena")
-    for verb in ("retry", "undo", "approve", "close", "reopen", "note"):
+    for verb in VERBS:
         assert client.get(f"/reviews/{intent.pk}/{verb}").status_code == 405
     strict = Client(enforce_csrf_checks=True)
     strict.cookies = client.cookies

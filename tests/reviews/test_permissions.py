@@ -14,11 +14,17 @@ from tests.reviews.cases import login, make_case, order, post
 
 pytestmark = pytest.mark.django_db(transaction=True)
 EXPLAINED = "Looked at it together with the owner."
-REASON = {"retry": "code_fixed", "close": "duplicate", "reopen": "new_information", "approve": "content_checked"}
+REASON = {
+    "retry": "code_fixed",
+    "close": "duplicate",
+    "reopen": "new_information",
+    "approve": "content_checked",
+    "adopt": "evidence_found",
+}
 MAY = {
     "sam": set(),
     "vera": set(),
-    "olga": {"retry", "undo", "close", "note"},
+    "olga": {"retry", "undo", "query", "close", "note"},
     "lena": set(VERBS),
 }
 
@@ -27,6 +33,10 @@ def case_for(verb: str, name: str) -> Intent:
     """Make a case in which the verb is allowed, for whoever has its permission."""
     if verb == "approve":
         return make_case((), type="report_approved")
+    if verb == "query":
+        return make_case(cases.UNKNOWN)
+    if verb == "adopt":
+        return make_case(cases.FOUND_TWICE)
     intent = make_case()
     if verb == "undo":
         post(login(name), intent, "retry", reason_code="code_fixed")

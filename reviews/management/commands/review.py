@@ -19,6 +19,8 @@ from reviews.refusals import Refused
 _HELP = {
     "retry": "order one more attempt",
     "undo": "take back a retry that no worker has taken yet",
+    "query": "ask the provider whether it has the message",
+    "adopt": "take the provider's word that it has the message",
     "approve": "release what waits for approval",
     "close": "settle the case without another attempt",
     "reopen": "bring a closed case back into review",
@@ -46,6 +48,8 @@ class Command(BaseCommand):
             codes = f"one of: {', '.join(CODES[verb])}" if CODES[verb] else "not used"
             one.add_argument("--reason-code", default="", help=codes)
             one.add_argument("--reason", default="", help="10 to 500 characters; people by ID, no addresses")
+            if verb == "retry":
+                one.add_argument("--confirm", action="store_true", help="you have read what a risky retry may cost")
             one.add_argument("--seq", type=int, help="refuse if the case has moved beyond this version")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -77,6 +81,7 @@ class Command(BaseCommand):
             seq=seq if options["seq"] is None else options["seq"],
             reason_code=options["reason_code"],
             reason=options["reason"],
+            confirmed=options.get("confirm", False),
         )
         done = actions.perform(options["verb"], intent_id, order, from_host())
         answer = terminal.done(done)

@@ -1,0 +1,2 @@
+DROP FUNCTION notifyops_private.excused_v1(bigint[], timestamptz);
+DROP FUNCTION notifyops_private.evidence_v1(bigint[]);
