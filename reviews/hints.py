@@ -104,6 +104,8 @@ def label(code: str | None) -> str:
 
 def risk(intent: Intent, now: datetime) -> str:
     """Say what a retry can cost: cause and number. Empty where it is not open to the operator."""
+    if intent.known == Known.SOFT_BOUNCED:
+        return gettext("Risk: low. The receiving server refused this message; a new one goes out under a new key.")
     if intent.first_ambiguous_at is None:
         return gettext("Risk: none. Nothing that could arrive has left; one attempt is made.")
     if protection(intent.safe_until, now) is Protection.OPEN:
