@@ -109,6 +109,8 @@ def risk(intent: Intent, now: datetime, absent_at: datetime | None = None) -> st
 
     `absent_at`: when the provider said that it has no such message, as far as that still counts.
     """
+    if intent.known == Known.SOFT_BOUNCED:
+        return gettext("Risk: low. The receiving server refused this message; a new one goes out under a new key.")
     if intent.first_ambiguous_at is None:
         return gettext("Risk: none. Nothing that could arrive has left; one attempt is made.")
     if protection(intent.safe_until, now) is Protection.OPEN:

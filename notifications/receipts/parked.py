@@ -28,7 +28,9 @@ SELECT e.id, e.type, e.bounce_class, e.code, e.provider_message_id,
         SELECT l.provider_message_id FROM notifyops_private.notifications_logentry l
         WHERE l.intent_id = i.id AND l.month = i.month AND l.generation = i.generation
           AND l.provider_message_id IS NOT NULL ORDER BY l.seq DESC LIMIT 1) END
-FROM due d JOIN notifyops_private.notifications_providerevent e ON e.id = d.event_id
+FROM due d CROSS JOIN LATERAL (
+    SELECT v.* FROM notifyops_private.notifications_providerevent v WHERE v.id = d.event_id LIMIT 1
+) e
 CROSS JOIN LATERAL (
     SELECT CASE WHEN e.tag_site IS NOT NULL THEN e.tag_intent ELSE (
         SELECT o.id FROM notifyops_private.notifications_intent o

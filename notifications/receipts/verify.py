@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 TOLERANCE_S: Final = 300
 # Svix sends `svix-`, the specification says `webhook-`.
@@ -41,27 +41,39 @@ def key_of(secret: str) -> bytes:
 _TO_PLAIN: Final = str.maketrans("-_", "+/")
 
 
-def verify(headers: Mapping[str, str], body: bytes, keys: Sequence[bytes], *, now_s: float) -> str:
-    """Give the event's id. Raises Unverified on any defect, and nothing else, whatever was sent."""
-    event_id, timestamp, signatures = _stamped(headers)
-    if not _ID.fullmatch(event_id) or not _TIMESTAMP.fullmatch(timestamp):
+class Stamp(NamedTuple):
+    """What a request claims: its event's id, when it was signed, and the signatures."""
+
+    event_id: str
+    timestamp: str
+    signatures: str
+
+
+def stamped(headers: Mapping[str, str], *, now_s: float) -> Stamp:
+    """Give what the request claims, if that is well-formed and fresh; nothing is proven yet. Raises Unverified."""
+    found = _first_family(headers)
+    if not _ID.fullmatch(found.event_id) or not _TIMESTAMP.fullmatch(found.timestamp):
         raise Unverified("malformed")
-    if abs(now_s - int(timestamp)) > TOLERANCE_S:
+    if abs(now_s - int(found.timestamp)) > TOLERANCE_S:
         raise Unverified("stale")
-    given = [part.encode("utf-8", "replace") for part in signatures.split(" ")[:MOST_SIGNATURES]]
-    signed = f"{event_id}.{timestamp}.".encode() + body
+    return found
+
+
+def verify(stamp: Stamp, body: bytes, keys: Sequence[bytes]) -> None:
+    """Return where one of the keys signed exactly this. Raises Unverified, and nothing else, whatever was sent."""
+    given = [part.encode("utf-8", "replace") for part in stamp.signatures.split(" ")[:MOST_SIGNATURES]]
+    signed = f"{stamp.event_id}.{stamp.timestamp}.".encode() + body
     wanted = [b"v1," + base64.b64encode(hmac.digest(key, signed, hashlib.sha256)) for key in keys]
     # Every pair is compared, in constant time: how long it takes tells nothing of which was nearly right.
     hits = [hmac.compare_digest(one, other) for one in given for other in wanted]
     if not any(hits):
         raise Unverified("signature" if keys else "no_secret")
-    return event_id
 
 
-def _stamped(headers: Mapping[str, str]) -> tuple[str, str, str]:
-    """Give id, timestamp and signatures of the first family that is whole: parts of two are never mixed."""
+def _first_family(headers: Mapping[str, str]) -> Stamp:
+    """Give the headers of the first family that is whole: parts of two are never mixed."""
     for family in FAMILIES:
-        found = [headers.get(f"{family}-{name}") for name in ("id", "timestamp", "signature")]
+        found = [headers.get(f"{family}-{name}") or "" for name in ("id", "timestamp", "signature")]
         if all(found):
-            return found[0] or "", found[1] or "", found[2] or ""
+            return Stamp(*found)
     raise Unverified("headers")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from typing import Final
 
@@ -15,10 +16,13 @@ from django.views.decorators.http import require_POST
 from notifications import wiring
 from notifications.receipts.parse import parse
 from notifications.receipts.receive import Verified, receive, sender
-from notifications.receipts.verify import Unverified, verify
+from notifications.receipts.verify import Stamp, Unverified, stamped, verify
 
 logger = logging.getLogger(__name__)
 
+# Of one process: receipts come a few dozen a second, and each needs its connection for some milliseconds.
+ROOM: Final = threading.BoundedSemaphore(8)
+WAIT_S: Final = 3.0
 # How each kind of account writes its events.
 PARSERS: Final = {"resend": parse}
 
@@ -35,22 +39,29 @@ def events(request: HttpRequest, account: str) -> HttpResponse:
     if body is None:
         return _answer("too large", 413)
     try:
-        row = sender(account)
+        stamp = stamped(request.headers, now_s=time.time())
+        # Strangers must not be able to take all of the database's connections.
+        if not ROOM.acquire(timeout=WAIT_S):
+            return _try_again(account, None)
+        try:
+            return _kept(account, stamp, body)
+        finally:
+            ROOM.release()
+    except Unverified as refusal:
+        logger.warning("receipt refused: %s", refusal, extra={"action": "receipt_refused", "account": account})
+        return _answer("not verified", 401)
     except DatabaseError as error:
         return _try_again(account, error)
+
+
+def _kept(account: str, stamp: Stamp, body: bytes) -> HttpResponse:
+    """Keep what is signed with a secret of the account. Raises Unverified and DatabaseError."""
+    row = sender(account)
     if row is None or row.kind not in PARSERS:
         return _answer("no such account", 404)
-    try:
-        keys = wiring.webhook_keys(row.webhook_secret_refs)
-        event_id = verify(request.headers, body, keys, now_s=time.time())
-    except Unverified as refusal:
-        logger.warning("receipt refused: %s", refusal, extra={"action": "receipt_refused", "account": row.name})
-        return _answer("not verified", 401)
-    event = Verified(event_id, body, PARSERS[row.kind](body))
-    try:
-        receive(row.id, [event], site=settings.NOTIFYOPS_SITE, source="webhook")
-    except DatabaseError as error:
-        return _try_again(account, error)
+    verify(stamp, body, wiring.webhook_keys(row.webhook_secret_refs))
+    event = Verified(stamp.event_id, body, PARSERS[row.kind](body))
+    receive(row.id, [event], site=settings.NOTIFYOPS_SITE, source="webhook")
     return _answer("kept", 200)
 
 
@@ -67,7 +78,7 @@ def _body(request: HttpRequest) -> bytes | None:
     return body if len(body) <= most else None
 
 
-def _try_again(account: str, error: DatabaseError) -> HttpResponse:
+def _try_again(account: str, error: DatabaseError | None) -> HttpResponse:
     logger.error("receipt not kept", exc_info=error, extra={"action": "receipt_not_kept", "account": account})
     answer = _answer("not kept, send it again", 503)
     answer["Retry-After"] = "5"

@@ -33,6 +33,7 @@ def test_a_case_shows_what_each_receipt_said(provider: Provider) -> None:
     assert places == sorted(places)
     assert log.count("A receipt came") == 3
     assert "refused it for now" in html
+    assert "a new one goes out under a new key" in html
     chinese = page(f"/reviews/{intent}/", "zh-hans")
     assert "A receipt came" not in chinese
     assert "Deferred" not in chinese

@@ -10,8 +10,10 @@ import psycopg
 import pytest
 from django.db import connections
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from notifications.models import ProviderEvent
+from notifications.receipts.views import ROOM
 from tests.delivery.workplace import Workplace
 from tests.receipts.post import NEW, OLD, PERMANENT, URL, Provider, fresh_id, kept, parked, stands
 
@@ -127,7 +129,7 @@ def test_only_post_is_answered(provider: Provider, method: str) -> None:
 
 
 def test_an_account_that_is_not_there_is_404_and_one_without_secrets_is_401(provider: Provider) -> None:
-    assert Client().post("/api/v1/providers/nobody/events").status_code == 404
+    assert provider.post(body_of(provider), account="nobody") == 404
     for references in ("", "env:TEST_NOT_SET"):
         provider.place.sql(
             "UPDATE notifyops_private.notifications_provideraccount SET webhook_secret_refs = %s", references
@@ -154,6 +156,29 @@ def test_what_cannot_be_kept_is_asked_for_again(provider: Provider) -> None:
     finally:
         provider.place.sql("ALTER TABLE notifyops_private.away RENAME TO notifications_providerevent")
     assert (provider.post(body_of(provider), event_id="msg_again"), kept()) == (200, 1)
+
+
+def test_what_is_not_even_well_formed_never_reaches_the_database(provider: Provider) -> None:
+    with CaptureQueriesContext(connections["default"]) as queries:
+        for defect in ({"svix_id": None}, {"svix_timestamp": "abc"}, {"age_s": 360}, {"svix_id": "a.b"}):
+            assert provider.post(body_of(provider), **defect) == 401
+    assert len(queries) == 0
+
+
+def test_strangers_cannot_take_all_connections(provider: Provider) -> None:
+    """Where the room is full, the provider is asked to send again, and the database is left alone."""
+    for _ in range(8):
+        assert ROOM.acquire(blocking=False)
+    try:
+        with CaptureQueriesContext(connections["default"]) as queries:
+            assert provider.post(body_of(provider), event_id="msg_full") == 503
+        assert len(queries) == 0
+    finally:
+        for _ in range(8):
+            ROOM.release()
+    assert (provider.post(body_of(provider), event_id="msg_full"), kept()) == (200, 1)
+    with pytest.raises(ValueError, match="released too many"):
+        ROOM.release()
 
 
 def test_two_accounts_may_use_one_event_id(provider: Provider) -> None:
