@@ -42,7 +42,7 @@ CHOICES: Final[dict[str, tuple[tuple[str, str, str], ...]]] = {
 
 
 async def owe(world: World, process: Process) -> None:
-    """Owe notifications, each in a transaction of the application's own; repeat where nobody knows what became of it."""
+    """Owe notifications in the application's own transactions; repeat where nobody knows what became of one."""
     link = Link(world.wires, process, "web", "intake")
     wanted = _wishes(world)
     while wanted:

@@ -17,7 +17,7 @@ from tests.simulation.database import Database
 from tests.simulation.eventloop import SimulatedLoop
 from tests.simulation.faults import Coverage, Plan
 from tests.simulation.line import Wires
-from tests.simulation.provider import Adapter, SimulatedProvider
+from tests.simulation.provider import KEYED, KEYLESS, Adapter, SimulatedProvider
 from tests.simulation.scheduler import PACES, PROCESS, Process, Scheduler
 
 STORM: Final = (200, 360)
@@ -95,7 +95,8 @@ class World:
         """Give a worker's workplace: production's, with the simulated adapter and this host's boot clock."""
         self.releases += self.rng.random() < 0.5
         clock = boot_clock(self.scheduler, process)
-        adapter = Adapter(self.provider, self.scheduler.plan, process, self.releases, clock)
+        promises = KEYED if self.provider.keyed else KEYLESS
+        adapter = Adapter(self.provider, self.scheduler.plan, process, self.releases, clock, promises)
         account = Account(self.account, self.channel, "Acme <reports@example.com>", adapter, 10.0)
         rules = Rules(site="simulation", retry_delays_s=(20.0, 60.0))
         return Shop(rules, {self.account: account}, rng=random.Random(self.rng.random()), clock=clock)
