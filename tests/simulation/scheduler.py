@@ -28,6 +28,8 @@ JUMPS_S: Final = (70.0, 400.0, 3600.0, 108_000.0)
 AROUND_LEASE_S: Final = (47.0, 49.5, 52.0, 55.0, 58.0, 61.0, 65.0)
 FREEZE_S: Final = 108_000.0
 STEPS_S: Final = (-300.0, -60.0, 60.0, 300.0)
+# Ten times as many as the longest schedule had; this ends one that moves without getting anywhere.
+MOST_STEPS: Final = 50_000
 # The database's clock may be wrong by less than the margin of the window (docs/guarantees.md, assumption 3).
 MOST_WRONG_S: Final = 600.0
 
@@ -64,6 +66,7 @@ class Scheduler:
     storm: int
     pace: float = 1.0
     now: float = 0.0
+    steps: int = 0
     database_off_by_s: float = 0.0
     was_stepped: bool = False
     trace: list[str] = field(default_factory=list)
@@ -100,6 +103,8 @@ class Scheduler:
             if self.storm == 0:
                 self._calm_down()
         self.plan.coverage.steps += 1
+        self.steps += 1
+        assert self.steps < MOST_STEPS, "the schedule moves, and gets nowhere"
         runnable = [one for one in self._parked if one.process.paused_until <= self.now]
         if not runnable:
             # Nothing can happen before the next timer: a pause's end, a nap's, a delivery.
