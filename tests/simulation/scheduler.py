@@ -39,12 +39,12 @@ class Process:
     """One process of one host. Whatever runs in it ends with it."""
 
     name: str
-    host: float  # what its host's boot clock shows when the world begins
+    boot_clock: float  # what its host's shows when the world begins
     alive: bool = True
     claimed_at: float = 0.0
     paused_until: float = 0.0
     thaws_after: int | None = None
-    tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    tasks: dict[asyncio.Task[Any], None] = field(default_factory=dict)  # a set has no order
     at_end: list[Callable[[], None]] = field(default_factory=list)
 
 
@@ -74,7 +74,6 @@ class Scheduler:
     watchers: list[Callable[[], None]] = field(default_factory=list)
     on_crash: Callable[[Process], None] = lambda _: None
     on_restart: Callable[[], None] = lambda: None
-    on_calm: Callable[[], None] = lambda: None
     loop: SimulatedLoop | None = None
     processes: list[Process] = field(default_factory=list)
     _parked: list[Parked] = field(default_factory=list)
@@ -93,7 +92,7 @@ class Scheduler:
         """Note whose task it is."""
         process = context.get(PROCESS) if context is not None else PROCESS.get(None)
         if process is not None:
-            process.tasks.add(task)
+            process.tasks[task] = None
             task.add_done_callback(lambda done: self._ended(process, done))
 
     def move(self, until_timer_s: float | None) -> None:
@@ -201,10 +200,9 @@ class Scheduler:
         for process in self.processes:
             process.paused_until = self.now
         self.trace.append(f"{self.now:.1f} the faults stop")
-        self.on_calm()
 
     def _ended(self, process: Process, task: asyncio.Task[Any]) -> None:
-        process.tasks.discard(task)
+        process.tasks.pop(task, None)
         if task.cancelled() or not process.alive:
             if not task.cancelled():
                 task.exception()
