@@ -27,7 +27,7 @@ export npm_config_cache := $(BUILD)/npm
 unexport DJANGO_SETTINGS_MODULE
 unexport PYTHONPATH
 
-.PHONY: up test quick lint bench screenshots test-matrix lock venv browser node-pg faketime
+.PHONY: up test quick lint bench simulate safeguards screenshots test-matrix lock venv browser node-pg faketime
 .DEFAULT_GOAL := up
 
 up: venv ## Run everything in the foreground until Ctrl-C.
@@ -48,6 +48,16 @@ lint: venv ## Check form, types, sizes and import directions.
 
 bench: venv ## Measure; BENCH="--json" and the like are handed on.
 	@cd $(ROOT) && exec $(PY) -m bench $(BENCH)
+
+# Schedules of the simulation, and the first seed: the tests play those below 300.
+N ?= 1000
+FIRST ?= 300
+
+simulate: venv ## Play N schedules of seeds that the tests do not play; a seed that fails is kept in a file.
+	@export NOTIFYOPS_TEST_SCHEDULES=$(N) NOTIFYOPS_TEST_FIRST_SEED=$(FIRST); $(PYTEST) -q tests/simulation/search.py $(ARGS)
+
+safeguards: venv ## Remove each safeguard, show that the simulation notices, and write the table of it into the docs.
+	@$(PYTEST) -q -n $(JOBS) tests/simulation/removals.py $(ARGS)
 
 screenshots: venv browser ## Play the browser journeys and keep their pictures.
 	@rm -rf $(BUILD)/screenshots && mkdir -p $(BUILD)/screenshots

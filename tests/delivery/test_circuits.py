@@ -60,8 +60,8 @@ def test_a_days_quota_opens_the_circuit_until_midnight_and_burns_no_failure(plac
     assert place.turn() == []
     assert circuit(place)[0] == "daily_quota"
     ((midnight,),) = place.sql(
-        "SELECT open_until AT TIME ZONE 'UTC' = date_trunc('day', notifyops_private.clock_v1() AT TIME ZONE 'UTC') + interval "
-        "'1 day' FROM notifyops_private.notifications_circuit"
+        "SELECT open_until AT TIME ZONE 'UTC' = date_trunc('day', notifyops_private.clock_v1() AT TIME ZONE 'UTC') "
+        "+ interval '1 day' FROM notifyops_private.notifications_circuit"
     )
     assert midnight
     place.later(86_400)

@@ -146,7 +146,7 @@ class Line:
         if now != self._set_to:
             set_clock(self._session, now)
             self._set_to = now
-        cursor = self._session.cursor(**options)
+        cursor: psycopg.Cursor[Any] = self._session.cursor(**options)
         cursor.execute(query.encode() if isinstance(query, str) else query, params)
         return cursor
 
@@ -226,7 +226,7 @@ class Wires:
         return at(self.scheduler.now + self.scheduler.database_off_by_s, self.start)
 
     def lease_left_s(self, intent: int, worker: str) -> float:
-        """Give how long the worker still holds the intent's lease, as every other worker can see; 0 where it does not."""
+        """Give how long the worker still holds the intent's lease, as all others see it; 0 where it does not."""
         query = (
             "SELECT extract(epoch FROM next_attempt_at - %s)::float FROM notifyops_private.notifications_intent "
             "WHERE id = %s AND state = 'sending' AND leased_by = %s"

@@ -32,8 +32,8 @@ JOIN notifyops_private.notifications_logentry c ON c.intent_id = r.intent_id AND
 WHERE r.kind = 'result' AND r.intent_id = ANY (%s)
 """
 _LOG: Final = """
-SELECT i.id, i.type, l.at, l.kind, l.from_state, l.to_state, l.attempt, l.generation, l.fence, l.worker, l.outcome, l.code,
-    l.actor
+SELECT i.id, i.type, l.at, l.kind, l.from_state, l.to_state, l.attempt, l.generation, l.fence, l.worker, l.outcome,
+    l.code, l.actor
 FROM notifyops_private.notifications_intent i JOIN notifyops_private.notifications_logentry l
   ON l.intent_id = i.id AND l.month = i.month
 WHERE i.account_id = %s ORDER BY i.id, l.seq
@@ -119,10 +119,8 @@ def story(world: World) -> list[str]:
     lines = [f"provider: {'keeps keys' if world.provider.keyed else 'knows no keys'}"]
     for row in world.database.owner.execute(_LOG, (world.account,)).fetchall():
         seconds = (row[2] - at(0, world.wires.start)).total_seconds()
-        lines.append(
-            f"{row[0]} {row[1]} {seconds:.1f} " + " ".join("–" if cell is None else str(cell) for cell in row[3:])
-        )
-    lines += [
-        f"accepted {one.at:.1f} intent {one.intent} {one.key} {one.message_id}" for one in world.provider.accepted
-    ]
+        said = " ".join("–" if cell is None else str(cell) for cell in row[3:])
+        lines.append(f"{row[0]} {row[1]} {seconds:.1f} {said}")
+    for one in world.provider.accepted:
+        lines.append(f"accepted {one.at:.1f} intent {one.intent} {one.key} {one.message_id}")
     return lines

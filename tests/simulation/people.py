@@ -17,7 +17,7 @@ from reviews.models import VERBS
 from reviews.person import Person
 from reviews.record import Order
 from reviews.refusals import Refused
-from tests.simulation.database import SETTINGS, enqueue_values
+from tests.simulation.database import SETTINGS, at, enqueue_values
 from tests.simulation.line import Link
 from tests.simulation.scheduler import Process
 from tests.simulation.world import World
@@ -42,7 +42,7 @@ CHOICES: Final[dict[str, tuple[tuple[str, str, str], ...]]] = {
 
 
 async def owe(world: World, process: Process) -> None:
-    """Owe notifications, each in a transaction of the application's own; repeat where nobody knows what became of it."""
+    """Owe notifications in the application's own transactions; repeat where nobody knows what became of one."""
     link = Link(world.wires, process, "web", "intake")
     wanted = _wishes(world)
     while wanted:
@@ -69,6 +69,8 @@ def _wishes(world: World) -> list[dict[str, Any]]:
         options = {"channel": world.channel}
         if rng.random() < 0.1:
             options["priority"] = "urgent"
+        if rng.random() < 0.1:
+            options["expires_at"] = at(rng.choice((300.0, 3600.0)), world.wires.start).isoformat()
         kind = rng.choices(list(KINDS), list(KINDS.values()))[0]
         wishes.append({"kind": kind, "report": f"{world.channel}-{number}", "options": options})
     return wishes
@@ -85,6 +87,10 @@ async def decide(world: World, process: Process) -> None:
         choices = CHOICES.get(intent.state) if intent is not None else None
         if intent is None or not choices:
             continue
+        if world.rng.random() < 0.08:
+            await world.turn("person decide")
+            _cancel(world, intent)
+            continue
         verb, code, text = world.rng.choice(choices)
         # Once for ever, so with this world's own mark: the same seed may be played again in the same database.
         token = uuid5(NAMESPACE_URL, f"{world.channel} {world.rng.getrandbits(64)}")
@@ -94,6 +100,19 @@ async def decide(world: World, process: Process) -> None:
             as_console(world, lambda: actions.perform(verb, intent.pk, order, OLGA))  # noqa: B023
         except (Refused, DatabaseError):
             world.refused += 1
+
+
+def _cancel(world: World, intent: Intent) -> None:
+    """Take a notification back, as the business does."""
+
+    def cancel() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT * FROM notifyops.cancel(%s, 'moved on')", [intent.notification_id])
+
+    try:
+        as_console(world, cancel)
+    except DatabaseError:
+        world.refused += 1
 
 
 def _case(world: World) -> Intent | None:

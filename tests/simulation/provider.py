@@ -14,13 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from notifications.providers.base import Message, NotWritten, Request, SendResult
+from notifications.providers.base import Capabilities, Message, NotWritten, Request, SendResult
 from notifications.providers.resend import CAPABILITIES
 from notifications.states import Outcome, Phase, ResultClass
 from tests.simulation.faults import Call, Plan
 from tests.simulation.scheduler import Process, Scheduler
 
 WINDOW_S: Final = 86_400.0
+KEYED: Final = CAPABILITIES
 KEYLESS: Final = replace(CAPABILITIES, idempotency="none", idempotency_window=None)
 
 
@@ -38,7 +39,7 @@ TOO_LATE: Final = answer(Outcome.NOT_SENT, ResultClass.RETRYABLE, "not_sent.dead
 IN_FLIGHT: Final = answer(Outcome.IN_FLIGHT, ResultClass.IN_FLIGHT, "resend.409.concurrent_idempotent_requests", 409)
 CONFLICT: Final = answer(Outcome.CONFLICT, ResultClass.CONFLICT, "resend.409.invalid_idempotent_request", 409)
 FAILED: Final = answer(Outcome.UNKNOWN, ResultClass.UNKNOWN, "resend.500.application_error", 500)
-# What is said without looking at the message: nothing was accepted, but for FAILED_AFTER and GARBLED.
+# What is said without looking at the message: nothing was accepted.
 SAID: Final[dict[Call, SendResult]] = {
     Call.LOST_REQUEST: NO_ANSWER,
     Call.FAILED_BEFORE: FAILED,
@@ -51,6 +52,11 @@ SAID: Final[dict[Call, SendResult]] = {
     Call.BAD_ADDRESS: answer(Outcome.REJECTED, ResultClass.RECIPIENT, "resend.422.invalid_to_address", 422),
     Call.SOFT_REFUSAL: answer(Outcome.REJECTED, ResultClass.RECIPIENT_SOFT, "resend.422.validation_error", 422),
     Call.BAD_KEY: answer(Outcome.REJECTED, ResultClass.FIX_CONFIG, "resend.403.invalid_api_key", 403),
+}
+# What is said of a message that was accepted all the same.
+HIDDEN: Final[dict[Call, SendResult]] = {
+    Call.FAILED_AFTER: FAILED,
+    Call.GARBLED: answer(Outcome.UNKNOWN, ResultClass.UNKNOWN, "resend.malformed_response", 200),
 }
 
 
@@ -169,11 +175,8 @@ class Adapter:
     process: Process
     release: int
     boot_clock: Callable[[], float]
+    capabilities: Capabilities
     name: str = "simulated"
-
-    @property
-    def capabilities(self) -> Any:
-        return CAPABILITIES if self.world.keyed else KEYLESS
 
     def prepare(self, message: Message) -> bytes:
         """Give the bytes of this release."""
@@ -220,20 +223,15 @@ class Adapter:
             provider.lied_about.add(intent_of(request))
             return _accepted(f"lie-{provider.requests}"), takes_s
         result = provider.takes(request)
-        match call:
-            case Call.SLOW:
-                takes_s = dice.choice((8.0, 9.5, 12.0))
-            case Call.LOST_ANSWER | Call.BUG:
-                takes_s = 60.0 if call is Call.LOST_ANSWER else takes_s
-            case Call.DOUBLED if provider.keyed:
-                result = provider.takes(request)
-            case Call.FAILED_AFTER:
-                result = FAILED
-            case Call.GARBLED:
-                result = answer(Outcome.UNKNOWN, ResultClass.UNKNOWN, "resend.malformed_response", 200)
-            case Call.LIE_FORGETS:
-                provider.forgets(request)
-        return result, takes_s
+        if call is Call.DOUBLED and provider.keyed:
+            result = provider.takes(request)
+        elif call is Call.LIE_FORGETS:
+            provider.forgets(request)
+        if call is Call.LOST_ANSWER:
+            takes_s = 60.0
+        elif call is Call.SLOW:
+            takes_s = dice.choice((8.0, 9.5, 12.0))
+        return HIDDEN.get(call, result), takes_s
 
 
 def intent_of(request: Request) -> int:

@@ -14,10 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from notifications.delivery import claim as claiming
+from notifications.delivery import judge as judging
 from notifications.delivery import record as recording
 from notifications.delivery.lease import ROOM_TO_RECORD_S, Lease
 from notifications.delivery.shop import Shop
-from notifications.door import Entry
+from notifications.door import Entry, append_async
+from notifications.door import pick as door_pick
 from notifications.states import EntryKind, Known, LossModel, State
 from notifications.types import Registry, registry
 from tests.simulation.database import Database
@@ -49,9 +51,8 @@ def put(owner: Any, name: str, value: Any) -> Iterator[None]:
 @contextlib.contextmanager
 def cut(database: Database, function: str, old: str, new: str) -> Iterator[None]:
     """Change the text of one of the database's functions while the block runs."""
-    row = database.owner.execute(
-        "SELECT pg_get_functiondef(%s::regproc)", (f"notifyops_private.{function}",)
-    ).fetchone()
+    query = "SELECT pg_get_functiondef(%s::regproc)"
+    row = database.owner.execute(query, (f"notifyops_private.{function}",)).fetchone()
     assert row is not None
     text = str(row[0])
     assert text.count(old) == 1, f"{function} does not say {old!r} once any more: write this removal anew"
@@ -87,7 +88,7 @@ def leases(change: Callable[[Shop, Lease], Lease]) -> Removal:
 
 def entries(change: Callable[[EntryKind, Entry], Entry]) -> AbstractContextManager[None]:
     """Give a removal that changes every entry on its way to the door."""
-    real = claiming.append_async
+    real = append_async
 
     async def append(connection: Any, kind: EntryKind, said: Any, *, worker: str) -> Any:
         return await real(connection, kind, [change(kind, entry) for entry in said], worker=worker)
@@ -142,7 +143,7 @@ def _commit_late(_: Database) -> AbstractContextManager[None]:
 
 
 def _no_window(database: Database) -> AbstractContextManager[None]:
-    real = claiming.judge
+    real = judging.judge
 
     async def judge(one: Any, kind: Any, *, idempotent: bool) -> Any:
         return await real(one._replace(window_left_s=None), kind, idempotent=idempotent)
@@ -163,7 +164,7 @@ def _lost_is_not_sent(_: Database) -> AbstractContextManager[None]:
 
 def _always_anew(database: Database) -> AbstractContextManager[None]:
     """Let a person's retry prepare anew, under a new key, whatever may have arrived."""
-    real = claiming.pick
+    real = door_pick
 
     async def pick(*arguments: Any) -> Any:
         return [one._replace(ambiguous=one.ambiguous and not one.manual) for one in await real(*arguments)]
@@ -210,7 +211,7 @@ SAFEGUARDS: Final = (
     Safeguard("lease budget", "writing is allowed until the lease's very end", leases(_to_the_end)),
     Safeguard(
         "lease timed from before BEGIN",
-        "the lease is counted from when the claim's answer was heard",
+        "it is counted from the claim's answer",
         leases(_timed_after),
     ),
     Safeguard("window check, at the claim and at the door", "neither looks at the window", _no_window),

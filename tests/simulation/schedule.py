@@ -23,8 +23,6 @@ ACTORS: Final[tuple[tuple[Role, str], ...]] = (
     (people.owe, "app"),
     (people.decide, "olga"),
 )
-# Real time has no place in a schedule; this ends one that moves without getting anywhere.
-MOST_STEPS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ JUMPS_S: Final = (70.0, 400.0, 3600.0, 108_000.0)
 AROUND_LEASE_S: Final = (47.0, 49.5, 52.0, 55.0, 58.0, 61.0, 65.0)
 FREEZE_S: Final = 108_000.0
 STEPS_S: Final = (-300.0, -60.0, 60.0, 300.0)
+# Ten times as many as the longest schedule had; this ends one that moves without getting anywhere.
+MOST_STEPS: Final = 50_000
 # The database's clock may be wrong by less than the margin of the window (docs/guarantees.md, assumption 3).
 MOST_WRONG_S: Final = 600.0
 
@@ -37,12 +39,12 @@ class Process:
     """One process of one host. Whatever runs in it ends with it."""
 
     name: str
-    host: float  # what its host's boot clock shows when the world begins
+    boot_clock: float  # what its host's shows when the world begins
     alive: bool = True
     claimed_at: float = 0.0
     paused_until: float = 0.0
     thaws_after: int | None = None
-    tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    tasks: dict[asyncio.Task[Any], None] = field(default_factory=dict)  # a set has no order
     at_end: list[Callable[[], None]] = field(default_factory=list)
 
 
@@ -64,6 +66,7 @@ class Scheduler:
     storm: int
     pace: float = 1.0
     now: float = 0.0
+    steps: int = 0
     database_off_by_s: float = 0.0
     was_stepped: bool = False
     trace: list[str] = field(default_factory=list)
@@ -71,7 +74,6 @@ class Scheduler:
     watchers: list[Callable[[], None]] = field(default_factory=list)
     on_crash: Callable[[Process], None] = lambda _: None
     on_restart: Callable[[], None] = lambda: None
-    on_calm: Callable[[], None] = lambda: None
     loop: SimulatedLoop | None = None
     processes: list[Process] = field(default_factory=list)
     _parked: list[Parked] = field(default_factory=list)
@@ -90,7 +92,7 @@ class Scheduler:
         """Note whose task it is."""
         process = context.get(PROCESS) if context is not None else PROCESS.get(None)
         if process is not None:
-            process.tasks.add(task)
+            process.tasks[task] = None
             task.add_done_callback(lambda done: self._ended(process, done))
 
     def move(self, until_timer_s: float | None) -> None:
@@ -100,6 +102,8 @@ class Scheduler:
             if self.storm == 0:
                 self._calm_down()
         self.plan.coverage.steps += 1
+        self.steps += 1
+        assert self.steps < MOST_STEPS, "the schedule moves, and gets nowhere"
         runnable = [one for one in self._parked if one.process.paused_until <= self.now]
         if not runnable:
             # Nothing can happen before the next timer: a pause's end, a nap's, a delivery.
@@ -196,10 +200,9 @@ class Scheduler:
         for process in self.processes:
             process.paused_until = self.now
         self.trace.append(f"{self.now:.1f} the faults stop")
-        self.on_calm()
 
     def _ended(self, process: Process, task: asyncio.Task[Any]) -> None:
-        process.tasks.discard(task)
+        process.tasks.pop(task, None)
         if task.cancelled() or not process.alive:
             if not task.cancelled():
                 task.exception()

@@ -20,7 +20,7 @@ SAY_EVERY = 100
 def test_search(simulated: Database, capsys: pytest.CaptureFixture[str]) -> None:
     first = int(os.environ.get("NOTIFYOPS_TEST_FIRST_SEED", "300"))
     count = int(os.environ.get("NOTIFYOPS_TEST_SCHEDULES", "1000"))
-    coverage, failed, began = Coverage(), list[int](), time.monotonic()
+    coverage, failed, began, longest_s = Coverage(), list[int](), time.monotonic(), 0.0
 
     def say(text: str) -> None:
         with capsys.disabled():
@@ -28,11 +28,13 @@ def test_search(simulated: Database, capsys: pytest.CaptureFixture[str]) -> None
 
     for seed in range(first, first + count):
         outcome = play(simulated, seed, coverage, "n")
+        longest_s = max(longest_s, outcome.settled_after_s)
         if outcome.violations:
             failed.append(seed)
             say(f"seed {seed} is kept in {kept.keep_seed(outcome)}\n{kept.told(outcome)}")
         if coverage.schedules % SAY_EVERY == 0 or seed == first + count - 1:
             _tell(say, coverage, failed, time.monotonic() - began)
+            say(f"  settled within {longest_s:.0f} s of the world's time after the faults stopped")
     assert failed == []
 
 

@@ -1,4 +1,4 @@
-"""Safeguards are needed: with one removed, the simulation finds the harm. Three by turns here; `make safeguards`: all."""
+"""Each safeguard is needed: without it the simulation finds harm. Three by turns here, all by `make safeguards`."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.simulation.database import Database
 from tests.simulation.eventloop import SimulatedLoop
 from tests.simulation.faults import Coverage, Plan
 from tests.simulation.line import Wires
-from tests.simulation.provider import Adapter, SimulatedProvider
+from tests.simulation.provider import KEYED, KEYLESS, Adapter, SimulatedProvider
 from tests.simulation.scheduler import PACES, PROCESS, Process, Scheduler
 
 STORM: Final = (200, 360)
@@ -44,6 +44,7 @@ class World:
     booted: int = 0
     owed: list[str] = field(default_factory=list)
     refused: int = 0
+    is_over: bool = False
     calm_since: float | None = None
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     _roles: dict[Process, Role] = field(default_factory=dict)
@@ -65,14 +66,17 @@ class World:
 
     def end(self) -> None:
         """End every process for good."""
+        self.is_over = True
         self._roles.clear()
         for process in list(self.scheduler.processes):
             self.scheduler.kill(process)
 
     def boot(self, role: Role, name: str) -> None:
         """Start a process in its role; where it ends or is killed, another takes its place."""
+        if self.is_over:
+            return
         self.booted += 1
-        process = Process(f"{name}.{self.booted}", host=1000.0 * (sum(name.encode()) % 7))
+        process = Process(f"{name}.{self.booted}", boot_clock=1000.0 * len(name.rstrip("12")))
         self._roles[process] = role
         self.scheduler.processes.append(process)
         context = contextvars.copy_context()
@@ -95,7 +99,8 @@ class World:
         """Give a worker's workplace: production's, with the simulated adapter and this host's boot clock."""
         self.releases += self.rng.random() < 0.5
         clock = boot_clock(self.scheduler, process)
-        adapter = Adapter(self.provider, self.scheduler.plan, process, self.releases, clock)
+        promises = KEYED if self.provider.keyed else KEYLESS
+        adapter = Adapter(self.provider, self.scheduler.plan, process, self.releases, clock, promises)
         account = Account(self.account, self.channel, "Acme <reports@example.com>", adapter, 10.0)
         rules = Rules(site="simulation", retry_delays_s=(20.0, 60.0))
         return Shop(rules, {self.account: account}, rng=random.Random(self.rng.random()), clock=clock)
@@ -107,14 +112,14 @@ class World:
 
 def boot_clock(scheduler: Scheduler, process: Process) -> Callable[[], float]:
     """Give a host's boot clock: it runs while the process, or the whole host, stands still."""
-    return lambda: scheduler.now + process.host
+    return lambda: scheduler.now + process.boot_clock
 
 
 @contextlib.contextmanager
 def simulated_boot_clock(scheduler: Scheduler) -> Iterator[None]:
     """Let the last check at the write read the boot clock of the host on which it runs."""
     real = lease.boot_clock
-    lease.boot_clock = lambda: scheduler.now + PROCESS.get().host
+    lease.boot_clock = lambda: scheduler.now + PROCESS.get().boot_clock
     try:
         yield
     finally:
