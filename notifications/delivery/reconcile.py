@@ -66,7 +66,9 @@ async def reconcile(connection: AsyncConnection[Any], desk: Desk, *, worker: str
     middle has lost only what was not answered yet.
     """
     kept = 0
-    for wanted in (True, False):
+    for wanted, any_due in zip((True, False), await questions.waiting(connection), strict=True):
+        if not any_due:
+            continue
         rows = await questions.due(connection, wanted=wanted)
         for account_id in sorted({row.account_id for row in rows}):
             asked = [row for row in rows if row.account_id == account_id]

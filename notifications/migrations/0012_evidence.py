@@ -72,6 +72,12 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="question",
+            index=models.Index(
+                condition=models.Q(("wanted_at__isnull", False)), fields=["wanted_at"], name="question_wanted"
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="question",
             index=models.Index(condition=models.Q(("about", "review")), fields=["-since"], name="question_since"),
         ),
         migrations.AddConstraint(

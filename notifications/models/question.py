@@ -29,8 +29,10 @@ class Question(models.Model):
     class Meta:
         verbose_name = _("question")
         indexes = [
-            # The chores: what is due, a person's first.
+            # The chores: what is due.
             models.Index(fields=["due_at"], name="question_due", condition=Q(due_at__isnull=False)),
+            # The chores, every second: does a person wait for an answer?
+            models.Index(fields=["wanted_at"], name="question_wanted", condition=Q(wanted_at__isnull=False)),
             # The chores: up to where the review queue was searched for new questions.
             models.Index(fields=["-since"], name="question_since", condition=Q(about="review")),
         ]

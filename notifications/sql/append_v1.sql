@@ -83,8 +83,8 @@ BEGIN
                     -- Whoever ordered it: past the window a repeat may be a second message.
                     WHEN l.safe_until <= t AND NOT EXISTS (
                         SELECT FROM notifications_notificationtype n
-                        WHERE n.name = l.type AND n.loss_model = 'must_arrive') AND NOT (l.manual AND EXISTS (
-                        SELECT FROM notifyops_private.excused_v1(ARRAY[l.id], t))) THEN 'window_over'
+                        WHERE n.name = l.type AND n.loss_model = 'must_arrive') AND NOT EXISTS (
+                        SELECT FROM notifyops_private.excused_v1(ARRAY[l.id], t)) THEN 'window_over'
                     WHEN (u.body IS NULL) <> coalesce(l.id = ANY (frozen_ids), false) THEN
                         CASE WHEN u.body IS NULL THEN 'not_prepared' ELSE 'frozen' END
                     WHEN encode(sha256(u.body), 'hex') <> coalesce(u.detail ->> 'sha256', '') THEN 'hash' END

@@ -26,12 +26,12 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS 
 $$;
 
 -- Which of these may be sent once more although the provider's key protects them no longer: a person ordered that very
--- attempt because the provider did not have the message, and nothing has happened since that could make it two. The
--- order is good for half an hour of a standstill; later the provider must be asked again.
+-- attempt because the provider did not have the message, and has not shown it since. `manual` ends with the attempt, so
+-- that the order buys one. It is good for half an hour of a standstill; later the provider must be asked again.
 CREATE FUNCTION notifyops_private.excused_v1(ids bigint[], t timestamptz DEFAULT notifyops_private.clock_v1())
 RETURNS TABLE (id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
     SELECT i.id FROM notifications_intent i JOIN notifyops_private.evidence_v1(ids) e ON e.id = i.id
-    WHERE i.manual AND e.answer = 'not_found' AND e.ordered_for = 'evidence_not_sent' AND NOT e.outdated
+    WHERE i.manual AND e.answer = 'not_found' AND e.ordered_for = 'evidence_not_sent'
         AND e.at > t - interval '30 minutes'
 $$;

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import connections
 
@@ -125,3 +126,21 @@ def test_answered_questions_are_forgotten_after_a_day(place: Workplace, keys: An
     place.later(90_000)
     place.play(forget())
     assert place.sql("SELECT count(*) FROM notifyops_private.notifications_question") == [(0,)]
+
+
+def test_what_is_looked_for_every_second_reads_no_table_through(place: Workplace) -> None:
+    place.enqueue()
+    place.sql(
+        "INSERT INTO notifyops_private.notifications_question (intent_id, account_id, about, since, asked_at) "
+        "SELECT 1000 + n, %s, 'review', now() - make_interval(secs => n), now() FROM generate_series(1, 20000) AS n",
+        place.account,
+    )
+    place.sql("ANALYZE notifyops_private.notifications_question")
+    for query, values in (
+        (questions._ANY, {}),
+        (questions._DISCOVER_REVIEW, {"most": 10, "settle_s": 0.0}),
+        (questions._DISCOVER_CONFIRM, {"most": 10}),
+    ):
+        with psycopg.connect(place.dsn()) as connection:
+            plan = "\n".join(row[0] for row in connection.execute(f"EXPLAIN {query}".encode(), values).fetchall())
+        assert "Seq Scan on notifications_question" not in plan, plan

@@ -197,3 +197,85 @@ def test_attempts_are_counted_beyond_what_a_small_integer_holds(owner: Owner, te
     owner.execute("ALTER TABLE notifyops_private.notifications_intent ENABLE ALWAYS TRIGGER guarded")
     story.claim()
     assert story.column("attempt_count") == 32768
+
+
+EVIDENCE: dict[str, Any] = {"reason_code": "evidence_not_sent"}
+
+
+def test_past_the_window_a_retry_needs_the_providers_word_that_nothing_arrived(owner: Owner, tell: Tell) -> None:
+    story = tell().unknown(State.NEEDS_REVIEW, window_s=-1)
+    assert retried(story, **EVIDENCE) == "window_over"
+    for answer in ("unavailable", "inconclusive", "found"):
+        assert retried(story.evidence(answer), **EVIDENCE) == "window_over"
+    story.evidence("not_found")
+    assert retried(story) == "window_over", "ordered for another reason"
+    shift(owner, 601)
+    assert retried(story, **EVIDENCE) == "evidence_old"
+    story.evidence("not_found").evidence("unavailable")
+    assert retried(story, **EVIDENCE) is None
+    story.claim()
+
+
+def test_evidence_says_nothing_of_an_attempt_that_began_after_it(owner: Owner, tell: Tell) -> None:
+    story = tell().unknown(window_s=60).evidence("not_found").unknown(State.NEEDS_REVIEW, window_s=60)
+    shift(owner, 61)
+    assert retried(story, **EVIDENCE) == "evidence_old"
+    assert retried(story.evidence("not_found"), **EVIDENCE) is None
+
+
+def test_evidence_is_of_its_generation(tell: Tell) -> None:
+    story = in_review(tell(), "invalid").evidence("found", "pm-9")
+    assert retried(story) is None
+    assert story.append(EntryKind.RE_PREPARED) is None
+    frozen: dict[str, Any] = {"body": BODY, "detail": {"sha256": hashlib.sha256(BODY).hexdigest()}}
+    assert story.append(EntryKind.CLAIMED, State.SENDING, delay_s=60, **frozen) is None
+    story.attempts += 1
+    story.result("unknown", State.NEEDS_REVIEW, ambiguous=True, window_s=-1)
+    adopt: dict[str, Any] = {"actor": "user:lena", "provider_message_id": "pm-9"}
+    assert story.append(EntryKind.ADOPTED, State.ACCEPTED, seq=story.seq, **adopt) == "no_evidence"
+
+
+def test_what_the_provider_has_is_not_claimed_past_the_window_whatever_was_ordered(owner: Owner, tell: Tell) -> None:
+    story = tell().unknown(State.NEEDS_REVIEW, window_s=60).evidence("found", "pm-1")
+    assert retried(story, **EVIDENCE) is None, "inside the window the key protects"
+    shift(owner, 61)
+    assert story.append(EntryKind.CLAIMED, State.SENDING, delay_s=60) == "window_over"
+
+
+def test_an_order_on_evidence_buys_one_attempt(tell: Tell) -> None:
+    story = tell().unknown(State.NEEDS_REVIEW, window_s=-1).evidence("not_found")
+    assert retried(story, **EVIDENCE) is None
+    story.claim().result("not_sent", State.RETRY, delay_s=0)
+    assert story.append(EntryKind.CLAIMED, State.SENDING, delay_s=60) == "window_over"
+
+
+@pytest.mark.parametrize("known", ["bounced", "soft_bounced", "complained", "suppressed"])
+def test_what_came_back_is_not_adopted(tell: Tell, known: str) -> None:
+    story = in_review(tell(), known).evidence("found", "pm-1")
+    adopt: dict[str, Any] = {"actor": "user:lena", "provider_message_id": "pm-1"}
+    assert story.append(EntryKind.ADOPTED, State.ACCEPTED, seq=story.seq, **adopt) == "known"
+
+
+def test_nothing_is_unconfirmed_before_its_time_or_unasked(owner: Owner, tell: Tell) -> None:
+    review = {**REVIEW, "known": "accepted"}
+    assert tell().accepted().append(EntryKind.UNCONFIRMED, State.NEEDS_REVIEW, **review) == "not_due"
+    story = tell().accepted(confirm_s=60).evidence("unavailable")
+    assert story.append(EntryKind.UNCONFIRMED, State.NEEDS_REVIEW, **review) == "not_due"
+    shift(owner, 61)
+    assert story.append(EntryKind.UNCONFIRMED, State.NEEDS_REVIEW, **review) == "no_evidence"
+    assert story.evidence("unavailable").append(EntryKind.UNCONFIRMED, State.NEEDS_REVIEW, **review) is None
+
+
+def test_a_contradiction_says_so_where_evidence_only_stands_beside(tell: Tell) -> None:
+    story = in_review(tell(), "not_sent")
+    story.evidence("found", "a", "b", code="lookup.page_cap")
+    assert story.column("error_code") == "code"
+    two: dict[str, Any] = {"code": "two_ids", "known": "accepted", "next_action": "ask_lead"}
+    assert story.append(EntryKind.CONTRADICTED, State.NEEDS_REVIEW, **two) is None
+    assert (story.column("error_code"), story.column("known")) == ("two_ids", "accepted")
+
+
+def test_a_confirmed_message_waits_for_no_receipt_any_more(tell: Tell) -> None:
+    story = tell().accepted(confirm_s=60)
+    assert story.column("confirm_at") is not None
+    assert story.evidence("found", confirm_s=-1).column("confirm_at") is None
