@@ -78,7 +78,7 @@ class QueueFilter(django_filters.FilterSet):  # type: ignore[misc]  # it ships n
     state = django_filters.ChoiceFilter(
         label=_("State"),
         method="by_state",
-        empty_label=_("needs review"),
+        empty_label=_("needs review; in a search, any"),
         choices=[*_words(STATES, State), (ANY_STATE, _("any"))],
     )
 
@@ -95,6 +95,11 @@ class QueueFilter(django_filters.FilterSet):  # type: ignore[misc]  # it ships n
     def unknown(self) -> list[str]:
         """Names in the URL that are no filter: ignoring a misspelt one would show cases that were not asked for."""
         return sorted(set(self.data) - set(self.filters) - PAGING)
+
+    @property
+    def searches_every_state(self) -> bool:
+        """Tell whether the list holds more than what needs review although no state was chosen."""
+        return bool(self.data.get("q")) and not self.data.get("state")
 
     def readable(self) -> bool:
         """Tell whether every part of the query string was understood."""

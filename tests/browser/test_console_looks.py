@@ -54,6 +54,10 @@ def _faults(page: Page, url: str) -> list[str]:
     told = [f"{url}: {one['id']}: {one['nodes'][0]['html'][:150]}" for one in found]
     if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
         told.append(f"{url}: wider than the screen")
+    if page.evaluate(
+        "innerWidth <= 640 && [...document.querySelectorAll('.scroll')].some(box => box.scrollWidth > box.clientWidth)"
+    ):
+        told.append(f"{url}: a table scrolls sideways")
     return told
 
 

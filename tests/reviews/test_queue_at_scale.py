@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 @pytest.fixture
-def many(rights: None) -> None:
+def many(transactional_db: None) -> None:
     """Put 12,000 cases into review, and as many key rows beside them."""
     items = [
         {"notification_type": "report_approved", "report_id": f"r-{number}", "recipient": "ana@example.com",

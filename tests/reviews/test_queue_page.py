@@ -101,6 +101,18 @@ def test_a_provider_message_id_finds_its_case_whatever_the_state() -> None:
     assert listed(page(f"?q={intent.provider_message_id}")) == ["report-ready/done"]
 
 
+def test_a_search_says_that_it_looks_at_every_state_unless_one_is_chosen() -> None:
+    make_case(cases.DELIVERED, "r-done")
+    make_case(report_id="r-open")
+    told, both = "A search looks at every state unless one is chosen.", ["report-ready/r-done", "report-ready/r-open"]
+    html = page("?q=r-")
+    assert (sorted(listed(html)), told in html) == (both, True)
+    assert "needs review; in a search, any" in html
+    html = page("?q=r-&state=needs_review")
+    assert (listed(html), told in html) == (["report-ready/r-open"], False)
+    assert told not in page("")
+
+
 def test_a_searched_percent_sign_is_no_wildcard() -> None:
     make_case(report_id="r-1")
     assert listed(page("?q=%25")) == []

@@ -19,7 +19,8 @@ LOST = ("auto", "unknown", "resend.500.application_error")
 def attempts() -> list[tuple[object, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(ATTEMPTS, [KEY])
-        return cursor.fetchall()
+        rows: list[tuple[object, ...]] = cursor.fetchall()
+        return rows
 
 
 def deliver(place: Workplace) -> None:
