@@ -76,18 +76,6 @@ def test_a_changed_account_leaves_a_revision_with_before_after_who_and_why() -> 
     assert ProviderAccount.objects.get(pk=account.pk).revision == 2
 
 
-@pytest.mark.parametrize("reference", ["", "env:NOTIFYOPS_OTHER_LOOKUP_KEY"])
-def test_the_look_up_key_has_a_reference_and_a_revision_of_its_own(reference) -> None:
-    account = ProviderAccount.objects.get(name="resend")
-    response = boss().post(EDIT.format(account.pk), fields(account, lookup_key_ref=reference))
-    assert response.status_code == 302
-    assert ProviderAccount.objects.get(pk=account.pk).lookup_key_ref == reference
-    revision = ConfigRevision.objects.get(account=account)
-    assert revision.before is not None
-    told = (revision.before["lookup_key_ref"], revision.after["lookup_key_ref"])
-    assert told == ("env:NOTIFYOPS_RESEND_LOOKUP_KEY", reference)
-
-
 def test_saving_an_account_closes_its_circuit_even_one_that_waits_for_a_person() -> None:
     account = ProviderAccount.objects.get(name="resend")
     with connections["default"].cursor() as cursor:
@@ -108,8 +96,6 @@ def test_saving_an_account_closes_its_circuit_even_one_that_waits_for_a_person()
         {"reason": "short"},
         {"reason": "asked by ana@example.com today"},
         {"api_key_ref": "re_secret_key"},
-        {"lookup_key_ref": "re_secret_key"},
-        {"lookup_key_ref": "env:lower"},
         {"seen": 7},
     ],
 )
