@@ -85,7 +85,8 @@ def desk() -> Desk:
             secret = _secret(row, row.lookup_key_ref)
             lookups[row.pk] = ResendLookup(base_url=_base_url(row), api_key=secret)
         except (Unusable, ValueError) as refusal:
-            logger.warning("%s", refusal, extra={"action": "lookup_unusable", "account": row.name})
+            # No fault: asking is an offer, and each question is told why it gets no answer.
+            logger.info("%s", refusal, extra={"action": "lookup_unusable", "account": row.name})
     budget = LookupBudget(per_s=settings.NOTIFYOPS_LOOKUP_PER_S)
     return Desk(lookups, dict.fromkeys(lookups, budget))
 

@@ -124,6 +124,10 @@ FROM unnest(%(ids)s::bigint[], %(again)s::double precision[]) AS u(id, again_s),
     (SELECT notifyops_private.clock_v1() AS now) t
 WHERE q.intent_id = u.id
 """
+_PUT_OFF: Final = """
+UPDATE notifyops_private.notifications_question
+SET due_at = notifyops_private.clock_v1() + make_interval(secs => %(span_s)s) WHERE intent_id = ANY (%(ids)s::bigint[])
+"""
 _TAKEN: Final = """
 SELECT DISTINCT u.id FROM unnest(%(ids)s::bigint[], %(mails)s::text[]) AS u(id, mail)
 JOIN notifyops_private.notifications_intent i ON i.provider_message_id = u.mail AND i.id <> u.id
@@ -194,6 +198,11 @@ async def answered(connection: AsyncConnection[Any], again: Sequence[tuple[int, 
     """Note that these were asked, and in how many seconds each is asked again; None: not by itself."""
     ids, spans = [intent for intent, _ in again], [span for _, span in again]
     await connection.execute(_ANSWERED, {"ids": ids, "again": spans})
+
+
+async def put_off(connection: AsyncConnection[Any], ids: Sequence[int], span_s: float) -> None:
+    """Ask about these a little later: the time of this round was over before it came to them."""
+    await connection.execute(_PUT_OFF, {"ids": list(ids), "span_s": span_s})
 
 
 async def taken(connection: AsyncConnection[Any], found: Sequence[tuple[int, str]]) -> set[int]:

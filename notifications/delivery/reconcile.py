@@ -89,12 +89,20 @@ async def _ask_account(connection: AsyncConnection[Any], desk: Desk, asked: Sequ
     if lookup is None or not queries:
         return kept
     batch: list[tuple[Due, LookupResult]] = []
+    left = {query.ref for query in queries}
     async for result in lookup.lookup(queries, await _budget(connection, desk, lookup, asked[0].account_id)):
+        left.discard(result.ref)
         batch.append((by_id[result.ref], result))
         if len(batch) == _BATCH:
             kept += await _keep(connection, desk, batch, worker)
             batch = []
-    return kept + await _keep(connection, desk, batch, worker)
+    kept += await _keep(connection, desk, batch, worker)
+    if left and len(left) < len(queries):
+        await questions.put_off(connection, sorted(left), _AT_ONCE_S)
+        return kept
+    # A round that answered nothing would answer nothing again: it counts, or it would go on for ever.
+    spent = [(by_id[ref], LookupResult(ref, Found.INCONCLUSIVE, "scan", "lookup.page_cap")) for ref in sorted(left)]
+    return kept + await _keep(connection, desk, spent, worker)
 
 
 def _without_asking(row: Due, lookup: Lookup | None) -> LookupResult:

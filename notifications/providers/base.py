@@ -144,7 +144,7 @@ class LookupBudget:
     message that this account is known to hold: a key that cannot see it proves no absence.
     """
 
-    pages: int = 20
+    pages: int = 60
     seconds: float = 30.0
     per_s: float | None = 3.0
     witness: str | None = None

@@ -151,7 +151,10 @@ BEGIN
                     OR (kind_ = 'receipt' AND j.known IN ('soft_bounced', 'invalid')) THEN NULL
                 WHEN j.ambiguous AND NOT by_person AND i.first_ambiguous_at IS NULL
                 THEN j.began + make_interval(secs => coalesce(j.window_s, 0)) ELSE i.safe_until END,
-            known = CASE WHEN kind_ IN ('result', 'lease_lost', 'settled', 'adopted') THEN j.known
+            known = CASE WHEN kind_ IN ('result', 'lease_lost', 'settled') THEN j.known
+                -- A person says neither at an adoption nor after it what is known: the provider has it.
+                WHEN kind_ = 'adopted' OR (kind_ = 'reopened' AND i.provider_message_id IS NOT NULL AND i.known IS NULL)
+                    THEN 'accepted'
                 WHEN kind_ = 'released' THEN 'not_sent'
                 WHEN by_person THEN coalesce(i.known, j.known) ELSE coalesce(j.known, i.known) END,
             error_code = CASE WHEN j.target = 'accepted' AND j.state <> 'accepted' THEN NULL

@@ -108,7 +108,8 @@ def test_a_person_cannot_say_what_is_known(place: Workplace) -> None:
     place.sandbox.fault(kind="status", status=409, name="invalid_idempotent_request")
     place.turn()
     assert place.intent(intent).known == "conflict"
-    assert place.person(EntryKind.EVIDENCE, intent, None, known="invalid").refused is None
+    assert place.person(EntryKind.EVIDENCE, intent, None, known="invalid").refused == "role"
+    assert place.person(EntryKind.SNOOZED, intent, None, known="invalid").refused is None
     assert place.intent(intent).known == "conflict"
     assert place.person(EntryKind.RETRIED, intent, State.RETRY, delay_s=0.0).refused == "known"
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
-from notifications.providers.base import LookupBudget, LookupResult
+from notifications.providers.base import LookupBudget
 from notifications.states import DeliveryStatus, EntryKind, Found, Known, NextAction, State
-from tests.delivery.asking import DAY, Told, ask, evidence, lost, past_the_window, person_asks, says
+from tests.delivery.asking import DAY, ask, evidence, lost, past_the_window, person_asks, says
 from tests.delivery.workplace import Workplace
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -77,31 +75,6 @@ def test_without_a_key_a_person_is_told_so(place: Workplace) -> None:
     assert place.log(intent)[-1]["detail"]["asked_by"] == "user:olga"
 
 
-def test_what_proves_nothing_is_asked_again_with_growing_pauses_and_then_left(place: Workplace) -> None:
-    intent = lost(place, arrived=True)
-    nothing = says(Found.UNAVAILABLE, code="lookup.unreachable")
-    place.later(3 * MINUTE)
-    times = []
-    for minute in range(16 * 60):
-        if ask_quickly(place, nothing, minute):
-            times.append(minute)
-    assert [later - earlier for earlier, later in itertools.pairwise(times)] == [1, 5, 30, 120, 480]
-    assert evidence(place, intent) == [("unavailable", "lookup.unreachable")]
-    person_asks(place, intent)
-    ask(place)
-    assert place.intent(intent).state == "accepted", "a person may ask at any time"
-
-
-def ask_quickly(place: Workplace, told: Told, minute: int) -> int:
-    """Ask in each minute in which something can be due; the others need no round."""
-    if minute not in {0, 1, 2, 5, 6, 7, 35, 36, 37, 155, 156, 157, 635, 636, 637, 900}:
-        place.shift_s += MINUTE
-        return 0
-    kept = ask(place, told)
-    place.shift_s += MINUTE
-    return kept
-
-
 def test_the_page_cap_leaves_it_open(place: Workplace) -> None:
     intent = lost(place, arrived=True)
     for number in range(3):
@@ -111,22 +84,6 @@ def test_the_page_cap_leaves_it_open(place: Workplace) -> None:
     ask(place, budget=LookupBudget(pages=0, per_s=None))
     assert evidence(place, intent) == [("inconclusive", "lookup.page_cap")]
     assert place.intent(intent).state == "needs_review"
-
-
-def test_one_scan_settles_many(place: Workplace) -> None:
-    place.enqueue_many(40)
-    place.sandbox.fault(stage="after_accept", kind="close", times=20)
-    place.sandbox.fault(match="^POST ", stage="before_accept", kind="close", times=None, skip=20)
-    place.turn(room=40)
-    place.later(DAY)
-    while place.turn(room=40):
-        pass
-    assert set(place.states().values()) == {"needs_review"}
-    ask(place)
-    states = list(place.states().values())
-    assert (states.count("accepted"), states.count("needs_review")) == (20, 20)
-    lists = [seen for seen in place.sandbox.requests() if seen["method"] == "GET" and seen["path"] == "/emails"]
-    assert len(lists) == 1
 
 
 def test_two_messages_of_one_key_are_a_case_of_their_own(place: Workplace) -> None:
@@ -213,56 +170,6 @@ def test_what_moved_while_the_provider_was_asked_is_not_judged_by_an_old_absence
     assert place.intent(intent).state == "accepted", "what is there stays there, whatever moved"
 
 
-def test_an_unanswered_question_stays_due(place: Workplace) -> None:
-    lost(place, arrived=True)
-    place.later(3 * MINUTE)
-    silent = Told(lambda _query: None)
-    assert ask(place, silent) == 0
-    assert ask(place, silent) == 0
-    assert [len(asked) for asked in silent.asked] == [1, 1]
-
-
-def test_an_account_that_waits_or_fails_is_left_alone(place: Workplace) -> None:
-    lost(place, arrived=True)
-    place.later(3 * MINUTE)
-    circuit = (
-        "INSERT INTO notifyops_private.notifications_circuit (account_id, wait_until, open_until, reason) "
-        "VALUES (%s, %s, %s, %s) ON CONFLICT (account_id) DO UPDATE "
-        "SET wait_until = excluded.wait_until, open_until = excluded.open_until, reason = excluded.reason"
-    )
-    ever = "infinity"
-    for wait, opened, reason, asked in (
-        (ever, None, None, 0),
-        (None, ever, "breaker", 0),
-        (None, ever, "monthly_quota", 1),
-    ):
-        place.sql(circuit, place.account, wait, opened, reason)
-        assert ask(place) == asked
-
-
-def test_what_is_no_question_any_more_is_forgotten(place: Workplace) -> None:
-    intent = lost(place, arrived=True)
-    silent = Told(lambda _query: None)
-    place.later(3 * MINUTE)
-    ask(place, silent)
-    place.person(EntryKind.CLOSED, intent, State.CLOSED)
-    ask(place, silent)
-    assert len(silent.asked) == 1
-    assert place.sql("SELECT count(*) FROM notifyops_private.notifications_question") == [(0,)]
-
-
-def test_what_was_accepted_meanwhile_is_not_asked_about(place: Workplace) -> None:
-    intent = lost(place, arrived=True, kind="report_once")
-    silent = Told(lambda _query: None)
-    place.later(3 * MINUTE)
-    ask(place, silent)
-    assert place.person(EntryKind.RETRIED, intent, State.RETRY, delay_s=0).refused is None
-    place.turn()
-    assert place.intent(intent).state == "accepted"
-    ask(place, silent)
-    assert len(silent.asked) == 1
-
-
 def test_beyond_the_providers_memory_nothing_is_asked(place: Workplace) -> None:
     intent = past_the_window(place, arrived=True)
     place.later(30 * DAY)
@@ -276,15 +183,3 @@ def test_a_lying_list_settles_nothing(place: Workplace) -> None:
     place.sandbox.fault(match="^GET /emails ", kind="wrong_shape", body={"data": [{"id": 1}], "has_more": False})
     ask(place)
     assert evidence(place, intent) == [("inconclusive", "lookup.malformed")]
-
-
-def test_a_raising_adapter_is_logged_and_loses_nothing(place: Workplace) -> None:
-    lost(place, arrived=True)
-    place.later(3 * MINUTE)
-
-    def broken(query: object) -> LookupResult:
-        raise RuntimeError("an adapter's bug")
-
-    with pytest.raises(RuntimeError):
-        ask(place, Told(broken))
-    assert ask(place) == 1

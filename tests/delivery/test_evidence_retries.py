@@ -184,7 +184,7 @@ def test_adopting_takes_a_fresh_found_and_its_very_id(place: Workplace) -> None:
     ask(place, says(Found.FOUND, "a", "b"))
     assert place.person(EntryKind.ADOPTED, intent, provider_message_id="a", **adopt).refused is None
     row = place.intent(intent)
-    assert (row.state, row.provider_message_id, row.known, row.error_code) == ("accepted", "a", None, None)
+    assert (row.state, row.provider_message_id, row.known, row.error_code) == ("accepted", "a", "accepted", None)
 
 
 def test_absence_is_nothing_to_adopt(place: Workplace) -> None:

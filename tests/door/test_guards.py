@@ -279,3 +279,18 @@ def test_a_confirmed_message_waits_for_no_receipt_any_more(tell: Tell) -> None:
     story = tell().accepted(confirm_s=60)
     assert story.column("confirm_at") is not None
     assert story.evidence("found", confirm_s=-1).column("confirm_at") is None
+
+
+def test_what_the_provider_has_is_known_to_be_accepted_whatever_a_person_says(tell: Tell) -> None:
+    """Else the web role alone could have a message that was accepted prepared anew, under a new key."""
+    story = in_review(tell(), "conflict").evidence("found", "pm-1")
+    person: dict[str, Any] = {"actor": "user:lena", "known": "invalid"}
+    said = {**person, "provider_message_id": "pm-1"}
+    assert story.append(EntryKind.ADOPTED, State.ACCEPTED, seq=story.seq, **said) is None
+    closed = tell().accepted()
+    assert closed.append(EntryKind.CLOSED, State.CLOSED, seq=closed.seq, **person) is None
+    for one in (story, closed):
+        again = {**REVIEW, **person}
+        assert one.append(EntryKind.REOPENED, State.NEEDS_REVIEW, seq=one.seq, **again) is None
+        assert one.column("known") == "accepted"
+        assert retried(one) == "known"

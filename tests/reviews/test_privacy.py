@@ -28,7 +28,9 @@ def planted(steps: tuple[seed.Step, ...]) -> tuple[seed.Step, ...]:
     return tuple(found)
 
 
-@pytest.mark.parametrize("steps", [cases.UNKNOWN, cases.RECIPIENT, cases.BOUNCED, cases.CONFLICT, ()])
+@pytest.mark.parametrize(
+    "steps", [cases.UNKNOWN, cases.RECIPIENT, cases.BOUNCED, cases.CONFLICT, cases.ABSENT, cases.FOUND_TWICE, ()]
+)
 def test_canaries_planted_in_content_bytes_and_log_reach_no_page(steps) -> None:
     intent = make_case(planted(steps), recipient="canarylocal@canarydomain.example.com")
     client = login("lena")
