@@ -14,7 +14,7 @@ from django.db import connections, transaction
 from django.db.utils import DatabaseError
 
 from notifications import door
-from notifications.policy.codes import INVALID_DATA, TWO_IDS, WINDOW_OVER, WORKER_LOST
+from notifications.policy.codes import INVALID_DATA, SECOND_MESSAGE, WINDOW_OVER, WORKER_LOST
 from notifications.providers.base import Message
 from notifications.providers.resend_message import request_bytes
 from notifications.states import DeliveryStatus, EntryKind, Found, Known, NextAction, Outcome, Phase, State
@@ -95,7 +95,7 @@ def contradiction(*ids: str) -> tuple[Step, Step]:
     """Give the answer that there is more than one message, and what follows from it."""
     facts = {
         "to_state": State.NEEDS_REVIEW,
-        "code": TWO_IDS,
+        "code": SECOND_MESSAGE,
         "known": Known.ACCEPTED,
         "next_action": NextAction.ASK_LEAD,
     }

@@ -35,7 +35,6 @@ COMPLAINED: Final = "complained"
 SUPPRESSED: Final = "suppressed"
 FAILED: Final = "failed"
 SECOND_MESSAGE: Final = "second_message"
-TWO_IDS: Final = "two_ids"
 ID_OF_ANOTHER: Final = "id_of_another"
 
 REVIEW_CODES: Final[dict[str, str]] = {
@@ -67,7 +66,6 @@ REVIEW_CODES: Final[dict[str, str]] = {
     SUPPRESSED: "The provider did not send the message, because the address is on its suppression list.",
     FAILED: "The provider accepted the message, and then said that it could not send it.",
     SECOND_MESSAGE: "The provider speaks of two messages under one key, so the recipient may have got two.",
-    TWO_IDS: "The provider shows more than one message for this key: the recipient may have got it twice.",
     ID_OF_ANOTHER: "The provider names a message that belongs to another notification.",
 }
 

@@ -81,7 +81,9 @@ def _found(result: LookupResult, facts: EvidenceFacts) -> tuple[Consequence, ...
     if facts.state not in (State.RETRY, State.NEEDS_REVIEW, State.ACCEPTED):
         return ()
     if len(result.ids) > 1 or (facts.recorded is not None and facts.recorded not in result.ids):
-        return () if facts.error_code == codes.TWO_IDS else (_contradicted(codes.TWO_IDS, Known.ACCEPTED),)
+        return (
+            () if facts.error_code == codes.SECOND_MESSAGE else (_contradicted(codes.SECOND_MESSAGE, Known.ACCEPTED),)
+        )
     if facts.recorded is None:
         if facts.id_taken:
             return (

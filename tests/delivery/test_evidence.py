@@ -91,7 +91,7 @@ def test_two_messages_of_one_key_are_a_case_of_their_own(place: Workplace) -> No
     place.later(3 * MINUTE)
     ask(place, says(Found.FOUND, "id-1", "id-2"))
     row = place.intent(intent)
-    assert (row.state, row.error_code, row.known) == ("needs_review", "two_ids", Known.ACCEPTED)
+    assert (row.state, row.error_code, row.known) == ("needs_review", "second_message", Known.ACCEPTED)
     assert row.next_action == NextAction.ASK_LEAD
     assert place.kinds(intent)[-2:] == ["evidence", "contradicted"]
     person_asks(place, intent)
@@ -108,7 +108,7 @@ def test_a_really_doubled_acceptance_is_seen(place: Workplace) -> None:
     assert place.sandbox.ledger("report-alarm/demo-001").accepted == 2
     person_asks(place, intent)
     ask(place)
-    assert place.intent(intent).error_code == "two_ids"
+    assert place.intent(intent).error_code == "second_message"
 
 
 def test_another_id_than_the_recorded_one_is_a_contradiction(place: Workplace) -> None:
@@ -117,7 +117,7 @@ def test_another_id_than_the_recorded_one_is_a_contradiction(place: Workplace) -
     person_asks(place, intent)
     ask(place, says(Found.FOUND, "another"))
     row = place.intent(intent)
-    assert (row.state, row.error_code) == ("needs_review", "two_ids")
+    assert (row.state, row.error_code) == ("needs_review", "second_message")
     assert row.provider_message_id == place.sandbox.ledger("report-ready/demo-001").ids[0]
 
 

@@ -110,7 +110,7 @@ def test_two_messages_that_turn_up_between_stop_it_for_a_person(place: Workplace
     ask(place, says(Found.FOUND, "a", "b"))
     place.later(10)
     assert place.turn() == []
-    assert place.intent(intent).error_code == "two_ids"
+    assert place.intent(intent).error_code == "second_message"
 
 
 def test_a_found_that_moves_nothing_still_bars_the_claim(place: Workplace) -> None:

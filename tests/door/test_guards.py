@@ -270,9 +270,9 @@ def test_a_contradiction_says_so_where_evidence_only_stands_beside(tell: Tell) -
     story = in_review(tell(), "not_sent")
     story.evidence("found", "a", "b", code="lookup.page_cap")
     assert story.column("error_code") == "code"
-    two: dict[str, Any] = {"code": "two_ids", "known": "accepted", "next_action": "ask_lead"}
+    two: dict[str, Any] = {"code": "second_message", "known": "accepted", "next_action": "ask_lead"}
     assert story.append(EntryKind.CONTRADICTED, State.NEEDS_REVIEW, **two) is None
-    assert (story.column("error_code"), story.column("known")) == ("two_ids", "accepted")
+    assert (story.column("error_code"), story.column("known")) == ("second_message", "accepted")
 
 
 def test_a_confirmed_message_waits_for_no_receipt_any_more(tell: Tell) -> None:
