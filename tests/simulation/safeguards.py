@@ -172,7 +172,7 @@ def _always_anew(database: Database) -> AbstractContextManager[None]:
     return all_of(
         put(claiming, "pick", pick),
         put(claiming, "_ANEW", frozenset(Known)),
-        cut(database, "barred_v1", "WHEN 're_prepared' THEN CASE WHEN", "WHEN 're_prepared' THEN CASE WHEN false AND"),
+        cut(database, "barred_v1", "'not_sent') THEN 'ambiguous' END", "'not_sent') THEN NULL END"),
     )
 
 
