@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from notifications.delivery import claim as claiming
-from notifications.delivery import judge as judging
 from notifications.delivery import record as recording
 from notifications.delivery.lease import ROOM_TO_RECORD_S, Lease
 from notifications.delivery.shop import Shop
 from notifications.door import Entry, append_async
 from notifications.door import pick as door_pick
+from notifications.policy import claim as policy
 from notifications.states import EntryKind, Known, LossModel, State
 from notifications.types import Registry, registry
 from tests.simulation.database import Database
@@ -143,13 +143,9 @@ def _commit_late(_: Database) -> AbstractContextManager[None]:
 
 
 def _no_window(database: Database) -> AbstractContextManager[None]:
-    real = judging.judge
-
-    async def judge(one: Any, kind: Any, *, idempotent: bool) -> Any:
-        return await real(one._replace(window_left_s=None), kind, idempotent=idempotent)
-
     return all_of(
-        put(claiming, "judge", judge), cut(database, "append_v1", "WHEN l.safe_until <= t AND", "WHEN false AND")
+        put(policy, "_key_protects", lambda facts: facts.idempotent),
+        cut(database, "append_v1", "WHEN l.safe_until <= t AND", "WHEN false AND"),
     )
 
 
@@ -164,15 +160,14 @@ def _lost_is_not_sent(_: Database) -> AbstractContextManager[None]:
 
 def _always_anew(database: Database) -> AbstractContextManager[None]:
     """Let a person's retry prepare anew, under a new key, whatever may have arrived."""
-    real = door_pick
 
     async def pick(*arguments: Any) -> Any:
-        return [one._replace(ambiguous=one.ambiguous and not one.manual) for one in await real(*arguments)]
+        picked = await door_pick(*arguments)
+        return [one._replace(ambiguous=False, known=Known.INVALID.value) if one.manual else one for one in picked]
 
     return all_of(
         put(claiming, "pick", pick),
-        put(claiming, "_ANEW", frozenset(Known)),
-        cut(database, "barred_v1", "WHEN 're_prepared' THEN CASE WHEN", "WHEN 're_prepared' THEN CASE WHEN false AND"),
+        cut(database, "barred_v1", "'not_sent') THEN 'ambiguous' END", "'not_sent') THEN NULL END"),
     )
 
 

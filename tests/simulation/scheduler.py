@@ -21,11 +21,11 @@ PROCESS: ContextVar[Process] = ContextVar("process")
 
 TICKS_S: Final = (0.0, 0.0, 0.0, 0.3, 0.5, 2.0, 8.0)
 # In a slow world much happens within a lease, in a quick one leases end between two steps.
-PACES: Final = (0.1, 0.3, 1.0)
+PACES: Final = (0.05, 0.3, 1.0)
 PAUSES_S: Final = (20.0, 35.0, 45.0, 50.0, 55.0, 65.0, 200.0, 2000.0)
 JUMPS_S: Final = (70.0, 400.0, 3600.0, 108_000.0)
 # Pauses that end about when the lease of the last claim does, which is for 60 seconds, 49 of them for the write.
-AROUND_LEASE_S: Final = (47.0, 49.5, 52.0, 55.0, 58.0, 61.0, 65.0)
+AROUND_LEASE_S: Final = (44.0, 47.0, 49.5, 51.0, 53.0, 56.0, 59.0, 62.0)
 FREEZE_S: Final = 108_000.0
 STEPS_S: Final = (-300.0, -60.0, 60.0, 300.0)
 # Ten times as many as the longest schedule had; this ends one that moves without getting anywhere.
@@ -176,7 +176,7 @@ class Scheduler:
 
     def _pause_s(self, process: Process) -> float:
         ends_at = process.claimed_at + self.rng.choice(AROUND_LEASE_S)
-        return ends_at - self.now if ends_at > self.now and self.rng.random() < 0.6 else self.rng.choice(PAUSES_S)
+        return ends_at - self.now if ends_at > self.now and self.rng.random() < 0.7 else self.rng.choice(PAUSES_S)
 
     def _pause(self, process: Process, seconds: float) -> None:
         process.paused_until = self.now + seconds
