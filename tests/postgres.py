@@ -24,7 +24,8 @@ FAST = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "max_conn
 # of post_migrate, and to state every grant, after each test took a tenth of a second.
 REFERENCE = (
     *("notifications_notificationtype", "notifications_provideraccount", "notifications_sitesecret"),
-    *("notifications_doorrole", "notifications_workspacegrant", "auth_group", "auth_group_permissions"),
+    *("notifications_siteadoption", "notifications_doorrole", "notifications_workspacegrant"),
+    *("auth_group", "auth_group_permissions"),
 )
 TRUNCATE_ALL = """
 CREATE SCHEMA IF NOT EXISTS notifyops_test;
