@@ -33,6 +33,8 @@ DECLARE
     barred_ids bigint[] := '{}';                -- intents that a rare kind's own guard keeps out
     barred_whys text[] := '{}';
     frozen_ids bigint[];                        -- intents whose generation has its bytes
+    late_ids bigint[];                          -- past the time in which the key protects a repeat
+    excused_ids bigint[] := '{}';               -- of these, what may be sent all the same
     ambiguous_ids bigint[] := '{}';
     started_at timestamptz[] := '{}';
 BEGIN
@@ -46,10 +48,17 @@ BEGIN
 
     IF kind_ = 'claimed' THEN
         -- LIMIT keeps each look-up one by primary key, whatever the statistics say of a young table.
-        SELECT array_agg(k) INTO frozen_ids FROM unnest(ids) AS k
-        CROSS JOIN LATERAL (SELECT i.generation FROM notifications_intent i WHERE i.id = k LIMIT 1) i
-        CROSS JOIN LATERAL (SELECT FROM notifications_prepared p
-                            WHERE p.intent_id = k AND p.generation = i.generation LIMIT 1) p;
+        SELECT array_agg(k) FILTER (WHERE p.there), array_agg(k) FILTER (WHERE i.safe_until <= t)
+        INTO frozen_ids, late_ids FROM unnest(ids) AS k
+        CROSS JOIN LATERAL (SELECT i.generation, i.safe_until FROM notifications_intent i WHERE i.id = k LIMIT 1) i
+        LEFT JOIN LATERAL (SELECT true AS there FROM notifications_prepared p
+                           WHERE p.intent_id = k AND p.generation = i.generation LIMIT 1) p ON true;
+        IF late_ids IS NOT NULL THEN
+            excused_ids := ARRAY(
+                SELECT i.id FROM notifications_intent i JOIN notifications_notificationtype n ON n.name = i.type
+                WHERE i.id = ANY (late_ids) AND n.loss_model = 'must_arrive'
+                UNION ALL SELECT e.id FROM notifyops_private.excused_v1(late_ids, t) e);
+        END IF;
     ELSIF kind_ NOT IN ('result', 'late') THEN
         SELECT array_agg(b.id), array_agg(b.why) INTO barred_ids, barred_whys
         FROM notifyops_private.barred_v1(kind_, ids, t, entries) b WHERE b.why IS NOT NULL;
@@ -81,10 +90,7 @@ BEGIN
                 WHEN kind_ = 'claimed' THEN CASE
                     WHEN l.next_attempt_at > t THEN 'not_due'
                     -- Whoever ordered it: past the window a repeat may be a second message.
-                    WHEN l.safe_until <= t AND NOT EXISTS (
-                        SELECT FROM notifications_notificationtype n
-                        WHERE n.name = l.type AND n.loss_model = 'must_arrive') AND NOT EXISTS (
-                        SELECT FROM notifyops_private.excused_v1(ARRAY[l.id], t)) THEN 'window_over'
+                    WHEN l.safe_until <= t AND NOT l.id = ANY (excused_ids) THEN 'window_over'
                     WHEN (u.body IS NULL) <> coalesce(l.id = ANY (frozen_ids), false) THEN
                         CASE WHEN u.body IS NULL THEN 'not_prepared' ELSE 'frozen' END
                     WHEN encode(sha256(u.body), 'hex') <> coalesce(u.detail ->> 'sha256', '') THEN 'hash' END
