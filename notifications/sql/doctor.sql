@@ -144,7 +144,12 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
     UNION ALL
     SELECT 'receipts_once_and_verified', e.intent_id, format('entry %s has no verified event of its own', e.seq)
     FROM entry e JOIN intent i ON i.id = e.intent_id
-    WHERE (e.kind = 'receipt' OR (e.kind = 'settled' AND e.detail ? 'event')) AND (
+    WHERE (e.kind = 'receipt' OR (e.kind = 'settled' AND e.detail ? 'event'))
+        -- What the provider said when it was asked stands in for an event: its own entry is just before.
+        AND NOT (NOT coalesce(e.detail ? 'event', false) AND EXISTS (
+            SELECT FROM entry f WHERE f.intent_id = e.intent_id AND f.seq < e.seq AND f.generation = e.generation
+                AND f.kind = 'evidence' AND f.outcome = 'found' AND f.detail -> 'ids' = e.detail -> 'ids'))
+        AND (
         NOT EXISTS (SELECT FROM notifications_providerevent v JOIN notifications_prepared p
                     ON p.intent_id = e.intent_id AND p.account_id = v.account_id
                     WHERE v.id = (e.detail ->> 'event')::bigint)

@@ -6,7 +6,7 @@ _VERBS = ("retry", "undo", "query", "adopt", "approve", "close", "reopen", "note
 
 
 class Migration(migrations.Migration):
-    dependencies = [("reviews", "0002_only_grow"), ("notifications", "0012_evidence")]
+    dependencies = [("reviews", "0002_only_grow"), ("notifications", "0013_evidence")]
     operations = [
         migrations.AlterModelOptions(
             name="review",

@@ -245,7 +245,8 @@ def test_what_the_provider_has_is_not_claimed_past_the_window_whatever_was_order
 def test_an_order_on_evidence_buys_one_attempt(tell: Tell) -> None:
     story = tell().unknown(State.NEEDS_REVIEW, window_s=-1).evidence("not_found")
     assert retried(story, **EVIDENCE) is None
-    story.claim().result("not_sent", State.RETRY, delay_s=0)
+    story.claim().result("not_sent", State.RETRY, delay_s=0)  # put off, as by a rate limit: nothing was tried
+    story.claim().result("not_sent", State.RETRY, delay_s=0, failure=True)
     assert story.append(EntryKind.CLAIMED, State.SENDING, delay_s=60) == "window_over"
 
 

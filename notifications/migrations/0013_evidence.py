@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("notifications", "0011_site"),
+        ("notifications", "0012_site"),
     ]
 
     operations = [

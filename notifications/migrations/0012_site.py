@@ -7,7 +7,7 @@ from notifications.sqlfile import run_sql
 
 
 class Migration(migrations.Migration):
-    dependencies = [("notifications", "0010_review_queue_indexes")]
+    dependencies = [("notifications", "0011_review_queue_indexes")]
     operations = [
         migrations.CreateModel(
             name="SiteAdoption",

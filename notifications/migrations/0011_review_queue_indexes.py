@@ -36,7 +36,7 @@ def _sql(statement: str) -> str:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("notifications", "0009_doctor")]
+    dependencies = [("notifications", "0010_doctor")]
     operations = [
         migrations.RunSQL(
             _sql("CREATE INDEX {name} ON notifyops_private.{place};"),

@@ -6,5 +6,5 @@ from notifications.sqlfile import run_sql
 
 
 class Migration(migrations.Migration):
-    dependencies = [("notifications", "0008_receipts")]
+    dependencies = [("notifications", "0009_receipts")]
     operations = [run_sql("doctor")]
