@@ -14,10 +14,12 @@ from typing import Any, Final
 from psycopg import AsyncConnection
 
 from notifications.door import Entry, append_async
+from notifications.policy.evidence import confirm_s
 from notifications.policy.receipt import WAIT, ReceiptDecision, ReceiptFacts, decide_receipt
 from notifications.receipts.parked import Taken, block, let_go, take
 from notifications.receipts.parse import QUIET
 from notifications.states import DeliveryStatus, EntryKind, Known, State
+from notifications.types import Registry, registry
 
 logger = logging.getLogger(__name__)
 
@@ -43,18 +45,18 @@ class _Pass:
     lost: int = 0
 
 
-async def apply_received(connection: AsyncConnection[Any]) -> int:
+async def apply_received(connection: AsyncConnection[Any], types: Registry = registry) -> int:
     """Apply what is due; give how many events were dealt with for good. Opens its own transactions."""
     dealt = 0
     for _ in range(MOST_PASSES):
-        taken, done = await _one_pass(connection)
+        taken, done = await _one_pass(connection, types)
         dealt += done
         if not taken:
             break
     return dealt
 
 
-async def _one_pass(connection: AsyncConnection[Any]) -> tuple[int, int]:
+async def _one_pass(connection: AsyncConnection[Any], types: Registry) -> tuple[int, int]:
     """Take a batch; give how many were due, and how many of them are dealt with."""
     async with connection.transaction():
         taken = await take(connection, BATCH)
@@ -64,7 +66,7 @@ async def _one_pass(connection: AsyncConnection[Any]) -> tuple[int, int]:
         # Proofs first: what else is said of these messages is then judged from where they stand.
         for kind in (EntryKind.SETTLED, EntryKind.RECEIPT):
             if kind in plan.entries:
-                await _append(connection, kind, plan)
+                await _append(connection, kind, plan, types)
                 break
         # At once, also where the entry must wait: nothing more may go out to these addresses.
         await block(connection, _reasons(taken))
@@ -122,10 +124,10 @@ def _put_off(one: Taken, plan: _Pass) -> None:
         plan.later[one.event] = min(max(one.age_s / 2, SOONEST_S), LATEST_S)
 
 
-async def _append(connection: AsyncConnection[Any], kind: EntryKind, plan: _Pass) -> None:
+async def _append(connection: AsyncConnection[Any], kind: EntryKind, plan: _Pass, types: Registry) -> None:
     """Write the entries of one kind; an intent that moved meanwhile is judged again in a moment."""
     chosen = plan.entries[kind]
-    entries = [_entry(one, decision) for one, decision in chosen]
+    entries = [_entry(one, decision, types) for one, decision in chosen]
     refused = {one.intent_id for one in await append_async(connection, kind, entries, worker=WORKER) if one.refused}
     for one, decision in chosen:
         if one.intent in refused:
@@ -134,7 +136,7 @@ async def _append(connection: AsyncConnection[Any], kind: EntryKind, plan: _Pass
             plan.done.append(one.event)
 
 
-def _entry(one: Taken, decision: ReceiptDecision) -> Entry:
+def _entry(one: Taken, decision: ReceiptDecision, types: Registry) -> Entry:
     assert one.intent is not None
     detail: dict[str, Any] = {"event": one.event, "type": one.type, "says": one.says}
     if one.bounce_class:
@@ -158,7 +160,17 @@ def _entry(one: Taken, decision: ReceiptDecision) -> Entry:
         delivery_status=decision.delivery_status,
         provider_message_id=decision.message_id,
         detail=detail,
+        confirm_s=_confirm_s(one, decision, types),
     )
+
+
+def _confirm_s(one: Taken, decision: ReceiptDecision, types: Registry) -> float | None:
+    """Give when to ask whether it arrived, where the type wants that; negative: it has, and nobody need ask."""
+    if decision.delivery_status is DeliveryStatus.DELIVERED:
+        return -1.0
+    if decision.kind is EntryKind.SETTLED:
+        return confirm_s(types.get(one.kind), declares_receipts=True)
+    return None
 
 
 def _reasons(taken: Sequence[Taken]) -> list[tuple[int | None, str]]:

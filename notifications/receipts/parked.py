@@ -23,7 +23,7 @@ WITH due AS MATERIALIZED (
 )
 SELECT e.id, e.type, e.bounce_class, e.code, e.provider_message_id,
     extract(epoch FROM notifyops_private.clock_v1() - e.received_at)::float8, i.id, i.state, i.generation,
-    i.seq, i.attempt_count, i.delivery_status, i.known, i.error_code, made.generation,
+    i.type, i.seq, i.attempt_count, i.delivery_status, i.known, i.error_code, made.generation,
     CASE WHEN i.generation = 1 THEN i.provider_message_id ELSE (
         SELECT l.provider_message_id FROM notifyops_private.notifications_logentry l
         WHERE l.intent_id = i.id AND l.month = i.month AND l.generation = i.generation
@@ -60,6 +60,9 @@ SELECT DISTINCT ON (c.commitment, i.channel) i.channel, c.commitment, '', u.reas
 FROM unnest(%s::bigint[], %s::text[]) AS u(id, reason)
 JOIN notifyops_private.notifications_intent i ON i.id = u.id
 JOIN notifyops_private.notifications_content c ON c.intent_id = i.id
+-- What was redirected went to our own address: its bounce says nothing of the recipient's.
+WHERE NOT EXISTS (SELECT FROM notifyops_private.notifications_prepared p
+                  WHERE p.intent_id = i.id AND p.site_mode = 'redirect')
 ORDER BY c.commitment, i.channel, u.reason DESC
 ON CONFLICT (commitment, channel, scope) DO UPDATE SET reason = excluded.reason
 WHERE b.reason = 'bounced' AND excluded.reason = 'complained'
@@ -78,6 +81,7 @@ class Taken(NamedTuple):
     intent: int | None
     state: str
     current_generation: int
+    kind: str
     seq: int
     attempt_count: int
     delivery_status: str

@@ -16,6 +16,7 @@ from django.test import Client
 
 from notifications.models import Intent, ParkedReceipt, ProviderEvent
 from notifications.receipts.apply import apply_received
+from notifications.types import Registry, registry
 from tests.delivery.workplace import Workplace, connected
 
 URL: Final = "/api/v1/providers/resend/events"
@@ -91,12 +92,12 @@ class Provider:
         answer = Client(enforce_csrf_checks=True).post(url, body, content_type="application/json", headers=given)
         return int(answer.status_code)
 
-    def apply(self) -> int:
+    def apply(self, types: Registry = registry) -> int:
         """Do the chore once, as the cluster's role."""
 
         async def scene() -> int:
             async with await connected(self.place.dsn()) as connection:
-                return await apply_received(connection)
+                return await apply_received(connection, types)
 
         return asyncio.run(asyncio.wait_for(scene(), 60))
 
