@@ -221,7 +221,7 @@ def test_an_acceptance_that_nobody_adopted_is_not_reopened() -> None:
 
 def test_the_case_tells_the_contradiction_and_its_messages() -> None:
     html = login("lena").get(f"/reviews/{make_case(cases.FOUND_TWICE).pk}/").content.decode()
-    assert "The provider shows more than one message for this key" in html
+    assert "The provider speaks of two messages under one key" in html
     assert "id-1" in html
     assert "id-2" in html
 
