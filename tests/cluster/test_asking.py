@@ -6,7 +6,7 @@ import pytest
 
 from tests.cluster.machine import Field, eventually
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 KEY = "report-once/demo-001"
 WANT = (
     "INSERT INTO notifyops_private.notifications_question "

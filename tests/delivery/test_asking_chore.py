@@ -19,7 +19,7 @@ from notifications.providers.resend_lookup import ResendLookup
 from tests.delivery.asking import evidence, lost, person_asks
 from tests.delivery.workplace import Workplace, connected
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 @pytest.fixture

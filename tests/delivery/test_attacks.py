@@ -17,7 +17,7 @@ from notifications.states import EntryKind, Outcome, Phase, ResultClass, State
 from tests.delivery.test_guards import lose_an_answer
 from tests.delivery.workplace import Workplace
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 DAY_S = 86_400
 
 

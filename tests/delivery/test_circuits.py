@@ -12,7 +12,7 @@ from notifications.delivery.lease import Lease
 from notifications.models import Intent
 from tests.delivery.workplace import Workplace, connected
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def refuse(place: Workplace, status: int, name: str, times: int | None, **more: Any) -> None:

@@ -9,7 +9,7 @@ from notifications.states import DeliveryStatus, EntryKind, Found, Known, NextAc
 from tests.delivery.asking import DAY, ask, evidence, lost, past_the_window, person_asks, says
 from tests.delivery.workplace import Workplace
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 ONCE = "report-once/demo-001"
 MINUTE = 60.0
 

@@ -10,7 +10,7 @@ from tests.delivery.adapters import NOT_SENT, UNKNOWN, Scripted
 from tests.delivery.asking import KEY, ask, evidence, past_the_window, person_asks, retry, says
 from tests.delivery.workplace import Workplace
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 MINUTE = 60.0
 
 

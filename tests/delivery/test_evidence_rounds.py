@@ -11,7 +11,7 @@ from notifications.states import EntryKind, Found, State
 from tests.delivery.asking import DAY, Told, ask, evidence, lost, person_asks, says
 from tests.delivery.workplace import Workplace
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 ONCE = "report-once/demo-001"
 MINUTE = 60.0
 

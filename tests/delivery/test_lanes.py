@@ -12,7 +12,7 @@ from notifications.door import pick
 from notifications.models import Intent
 from tests.delivery.workplace import Workplace, connected
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 _CALL = "SELECT id FROM notifyops_private.pick_v1(%s, %s, %s)"
 
 

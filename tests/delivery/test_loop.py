@@ -15,7 +15,7 @@ from notifications.delivery.loop import Loop
 from notifications.models import Intent, WorkerBeat
 from tests.delivery.workplace import Workplace, connected, looped, nothing_waits
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def under_way(place: Workplace) -> int:

@@ -19,7 +19,7 @@ from tests.delivery.test_guards import lose_an_answer
 from tests.delivery.workplace import WORKER, Workplace, connected, looped, nothing_waits, sent_all
 from tests.intake.test_races import waits_for_a_lock
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 PARTITIONS = "SELECT notifyops_private.ensure_partitions_v1()"
 
 

@@ -21,14 +21,17 @@ from notifications.providers.resend import ResendProvider
 from notifications.states import EntryKind, State
 from tests.delivery.workplace import Workplace, looped
 
-pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
+pytestmark = [pytest.mark.django_db(transaction=True, databases=["default", "owner"]), pytest.mark.slow]
 
 _MOVED = """
 INSERT INTO notifyops_private.notifications_siteadoption (site, system_identifier, timeline, database, actor, reason)
 SELECT %s, h.system_identifier + %s, h.timeline - %s, h.database + %s, 'cli:root', 'Planted by a test.'
 FROM notifyops_private.site_here_v1() h
 """
-_CUT_OFF = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'notifyops loop 0'"
+_CUT_OFF = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND application_name = 'notifyops loop 0'"
+)
 _STATE = "SELECT state::text FROM notifyops_private.notifications_intent WHERE report_id = %s"
 ELSEWHERE = [
     ("other_site", {"site": "other"}),

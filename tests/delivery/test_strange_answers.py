@@ -14,7 +14,7 @@ from notifications.states import EntryKind, Known, NextAction, Outcome, Phase, R
 from tests.delivery.adapters import Scripted
 from tests.delivery.workplace import Workplace
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def in_90_s(form: str) -> str:

@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 from notifications import outbox
 from tests.delivery.workplace import Workplace, connected, looped, nothing_waits
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 OWE = "SELECT id FROM notifyops.enqueue('report_ready', %s, 'ana@example.com', %s)"
 
 

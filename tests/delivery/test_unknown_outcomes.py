@@ -15,7 +15,7 @@ from tests.delivery.adapters import ACCEPTED, IN_FLIGHT, NO_KEYS, UNKNOWN, Scrip
 from tests.delivery.workplace import Workplace, connected
 from tests.postgres import free_port
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 KEY = "report-ready/demo-001"
 LOST_ANSWERS = {
     "closed": {"kind": "close"},

@@ -18,7 +18,7 @@ from tests.door.conftest import Owner
 from tests.door.logins import LOGINS, Login, acting_as
 from tests.door.story import BODY, Story
 
-pytestmark = pytest.mark.django_db(databases=["default", "owner"])
+pytestmark = [pytest.mark.django_db(databases=["default", "owner"]), pytest.mark.slow]
 LAWFUL = {(move.kind, move.from_state, move.to_state, move.who.value) for move in MOVES}
 GUARDS = {
     "fence", "seq", "not_due", "not_prepared", "frozen", "hash", "lease_live", "not_expired", "window_open",

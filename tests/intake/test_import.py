@@ -17,7 +17,7 @@ from django.db import connection
 from notifications.models import Content, Intent
 from tests.intake.notify_cli import notify
 
-pytestmark = pytest.mark.django_db(databases=["default", "owner"])
+pytestmark = [pytest.mark.django_db(databases=["default", "owner"]), pytest.mark.slow]
 ROOT = Path(__file__).parents[2]
 
 

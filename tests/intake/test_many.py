@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 from notifications.models import Intent
 from tests.intake.conftest import Connect
 
-pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
+pytestmark = [pytest.mark.django_db(transaction=True, databases=["default", "owner"]), pytest.mark.slow]
 MANY = "SELECT notification_id, created, state FROM notifyops.enqueue_many(%s) ORDER BY position"
 ONE = "SELECT notification_id, created, state FROM notifyops.enqueue(%s, %s, %s, %s, %s)"
 # The rows that a call leaves behind, but for what no two calls share: ids, times, and the hashes over them.

@@ -16,6 +16,8 @@ from notifications.states import DeliveryStatus, Found
 from tests.postgres import free_port
 from tests.providers.inquiries import QUICK, asked, body_of, mail_ids, post, question, reads
 
+pytestmark = pytest.mark.slow
+
 LIST = r"^GET /emails "
 ONE = r"^GET /emails/"
 

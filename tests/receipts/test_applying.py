@@ -13,7 +13,7 @@ from notifications.models import DeliveryBlock, ProviderEvent
 from notifications.states import EntryKind, State
 from tests.receipts.post import FAILED, PERMANENT, SUPPRESSED, TRANSIENT, Provider, kept, parked, stands
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 REVIEW = "needs_review"
 # What is said → state, delivery status, known, code, suggestion; and for what reason the address is blocked.
 BAD: dict[str, tuple[str, dict[str, Any], tuple[str, ...], str | None]] = {

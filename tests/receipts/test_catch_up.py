@@ -21,7 +21,7 @@ from tests.intake.notify_cli import notify
 from tests.receipts.post import NEW, URL, Provider, kept, parked, stands
 from tests.sandbox.callers import call
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 

@@ -11,7 +11,7 @@ from tests.intake.notify_cli import notify
 from tests.receipts.post import PERMANENT, TRANSIENT, Provider
 from tests.reviews.cases import login
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 KEY = "report-ready/demo-001"
 MARKUP = '<img src=x onerror=alert(1)>"><script>{{7*7}}\x00 javascript:x ana@example.com'
 

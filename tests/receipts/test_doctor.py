@@ -12,7 +12,7 @@ from tests.door.conftest import Owner, Tell, owner, tell
 from tests.door.story import Story
 
 __all__ = ["owner", "tell"]
-pytestmark = pytest.mark.django_db(databases=["default", "owner"])
+pytestmark = [pytest.mark.django_db(databases=["default", "owner"]), pytest.mark.slow]
 INVARIANT = "receipts_once_and_verified"
 KEEP = """
 SELECT notifyops_private.receive_v1(%s, jsonb_build_array(jsonb_build_object(

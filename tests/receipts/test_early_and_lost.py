@@ -17,7 +17,7 @@ from tests.cluster.machine import eventually
 from tests.delivery.workplace import connected, sent_all
 from tests.receipts.post import PERMANENT, TRANSIENT, Provider, kept, parked, stands
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 KEY = "report-ready/demo-001"
 PRIVATE = "notifyops_private"
 

@@ -17,7 +17,7 @@ from notifications.receipts.views import ROOM
 from tests.delivery.workplace import Workplace
 from tests.receipts.post import NEW, OLD, PERMANENT, URL, Provider, fresh_id, kept, parked, stands
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 ACCOUNT = "UPDATE notifyops_private.notifications_provideraccount"
 OTHER = "whsec_" + "QUJD" * 8
 

@@ -15,7 +15,7 @@ from notifications.models import Intent, LogEntry
 from reviews.models import Note, Review
 from tests.reviews.cases import login, make_case, post
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def all_at_once(calls: list[Callable[[], Any]]) -> list[int]:

@@ -7,7 +7,7 @@ from django.db import connection
 
 from tests.reviews.cases import login, make_case, post
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def test_a_list_that_takes_too_long_asks_for_a_filter(as_role) -> None:

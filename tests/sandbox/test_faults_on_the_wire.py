@@ -15,6 +15,8 @@ from notifications.sandbox.app import RunningSandbox
 from notifications.sandbox.breakage import KINDS
 from tests.sandbox.callers import eventually, request_bytes, send, talk
 
+pytestmark = pytest.mark.slow
+
 KEY = "report-ready/demo-001"
 
 # What a client of one broken answer sees: how the connection ends, and what the bytes begin with.

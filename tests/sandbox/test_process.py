@@ -21,6 +21,8 @@ import pytest
 
 from tests.sandbox.callers import MESSAGE
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = (sys.executable, "-m", "notifications.sandbox")
 EMPTY: Mapping[str, str] = {}

@@ -15,6 +15,8 @@ from notifications.sandbox.app import RunningSandbox, running_sandbox
 from tests.sandbox.callers import call, eventually, send
 from tests.sandbox.receiver import Receiver, register, verified
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_events_of_a_mail_arrive_signed(sandbox: RunningSandbox, receiver: Receiver) -> None:
     _, secret = register(sandbox, receiver)

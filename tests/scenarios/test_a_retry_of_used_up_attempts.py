@@ -10,7 +10,7 @@ from django.db import connection
 if TYPE_CHECKING:
     from tests.delivery.workplace import Workplace
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 KEY = "report-ready/demo-001"
 ATTEMPTS = "SELECT attempt, trigger, outcome, code FROM notifyops.attempts WHERE id = %s ORDER BY attempt"
 LOST = ("auto", "unknown", "resend.500.application_error")
