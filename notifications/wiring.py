@@ -88,7 +88,7 @@ def desk() -> Desk:
             # No fault: asking is an offer, and each question is told why it gets no answer.
             logger.info("%s", refusal, extra={"action": "lookup_unusable", "account": row.name})
     budget = LookupBudget(per_s=settings.NOTIFYOPS_LOOKUP_PER_S)
-    return Desk(lookups, dict.fromkeys(lookups, budget))
+    return Desk(lookups, dict.fromkeys(lookups, budget), mode=settings.NOTIFYOPS_SITE_MODE)
 
 
 def _base_url(row: ProviderAccount) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from psycopg import AsyncConnection
 
 from notifications.delivery.lease import Sent
 from notifications.delivery.shop import Shop
-from notifications.policy.retry import Decision
+from notifications.policy.retry import Decision, decide
 from notifications.states import Outcome
 
 logger = logging.getLogger(__name__)
@@ -37,8 +38,11 @@ _CONFIG = """
 INSERT INTO notifyops_private.notifications_circuit AS c (account_id, config_failures, code, changed_at)
 VALUES (%(account)s, 1, %(code)s, notifyops_private.clock_v1())
 ON CONFLICT (account_id) DO UPDATE SET
-    config_failures = least(c.config_failures + 1, 1000),
-    open_until = CASE WHEN c.config_failures + 1 < %(threshold)s OR c.reason LIKE '%%quota' THEN c.open_until
+    -- Calls that were under way when it opened say nothing new; only a refused probe makes it wait twice as long.
+    config_failures = CASE WHEN c.open_until IS NULL OR %(probe)s THEN least(c.config_failures + 1, 1000)
+        ELSE c.config_failures END,
+    open_until = CASE WHEN c.config_failures + 1 < %(threshold)s OR c.reason LIKE '%%quota'
+            OR (c.open_until IS NOT NULL AND NOT %(probe)s) THEN c.open_until
         ELSE notifyops_private.clock_v1() + make_interval(secs => least(%(longest_s)s,
             %(cooldown_s)s * power(2, least(c.config_failures + 1 - %(threshold)s, 20)))) END,
     reason = CASE WHEN c.config_failures + 1 >= %(threshold)s THEN coalesce(c.reason, 'config') ELSE c.reason END,
@@ -59,6 +63,20 @@ def is_news(shop: Shop, sent: Sent, decision: Decision) -> bool:
     if decision.account_wait_s is not None or decision.circuit is not None:
         return True
     return sent.result.outcome is Outcome.ACCEPTED and (sent.lease.probe or sent.lease.account_id in shop.troubled)
+
+
+def foresee(shop: Shop, sent: Sent) -> None:
+    """Stop an account in this loop's memory as soon as its answers will close it, before that is recorded."""
+    account, result = sent.lease.account_id, sent.result
+    if result.outcome is Outcome.ACCEPTED:
+        shop.refusals.pop(account, None)
+        return
+    decision = decide(result, sent.lease.facts, shop.rng)
+    if decision.circuit == "config":
+        shop.refusals[account] += 1
+    enough = decision.circuit == "config" and shop.refusals[account] >= shop.rules.config_failures
+    if enough or decision.account_wait_s is not None or decision.circuit not in (None, "config"):
+        shop.stopped[account] = time.monotonic()
 
 
 async def report(connection: AsyncConnection[Any], shop: Shop, decided: Sequence[tuple[Sent, Decision]]) -> None:
@@ -82,9 +100,11 @@ async def report(connection: AsyncConnection[Any], shop: Shop, decided: Sequence
             shop.troubled.discard(account)
     for account, wait_s in waits.items():
         await connection.execute(_WAIT, {"account": account, "wait_s": wait_s})
+        shop.stopped[account] = time.monotonic()
     for account, (reason, code) in quotas.items():
         await connection.execute(_QUOTA, {"account": account, "reason": reason, "code": code})
         shop.troubled.add(account)
+        shop.stopped[account] = time.monotonic()
         logger.error("circuit opened: %s", reason, extra={"action": "circuit_opened", "account": account})
 
 
@@ -95,11 +115,13 @@ async def _refused(connection: AsyncConnection[Any], shop: Shop, sent: Sent) -> 
         "threshold": shop.rules.config_failures,
         "cooldown_s": shop.rules.cooldown_s,
         "longest_s": LONGEST_COOLDOWN_S,
+        "probe": sent.lease.probe,
     }
     cursor = await connection.execute(_CONFIG, values)
     row = await cursor.fetchone()
     shop.troubled.add(sent.lease.account_id)
     if row is not None and row[0]:
+        shop.stopped[sent.lease.account_id] = time.monotonic()
         logger.error(
             "circuit opened: %s", sent.result.code, extra={"action": "circuit_opened", "account": sent.lease.account_id}
         )

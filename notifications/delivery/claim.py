@@ -186,6 +186,7 @@ def _lease(shop: Shop, case: Due, *, began: float) -> Lease:
         write_until=began + shop.rules.lease_s - account.timeout_s - ROOM_TO_RECORD_S,
         probe=one.probe,
         confirm_s=confirm_s(case.kind, declares_receipts=account.declares_receipts),
+        generation=generation,
     )
 
 

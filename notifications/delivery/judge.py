@@ -16,7 +16,7 @@ from psycopg import AsyncConnection
 
 from notifications.door import Picked
 from notifications.policy.claim import PLAIN, Block, ClaimDecision, ClaimFacts, decide_claim
-from notifications.states import LossModel, State
+from notifications.states import Known, LossModel, State
 from notifications.types import NotificationType
 
 logger = logging.getLogger(__name__)
@@ -83,6 +83,7 @@ def _facts(one: Picked, kind: NotificationType | None, *, idempotent: bool, excu
         expired=one.expires_in_s is not None and one.expires_in_s <= 0,
         blocked_by=None if one.blocked is None else _BLOCKS[one.blocked],
         excused=excused,
+        known=None if one.known is None else Known(one.known),
     )
 
 

@@ -38,6 +38,7 @@ class Lease:
     probe: bool = False
     # How long after its acceptance a missing receipt is asked about; None: never.
     confirm_s: float | None = None
+    generation: int = 1
 
     @property
     def lane_key(self) -> int:

@@ -18,6 +18,7 @@ import psycopg
 from psycopg import AsyncConnection
 
 from notifications.delivery.beats import Beat
+from notifications.delivery.circuits import foresee
 from notifications.delivery.claim import claim
 from notifications.delivery.lease import Lease
 from notifications.delivery.link import Link, is_away
@@ -31,6 +32,8 @@ from notifications.door import next_due_s
 
 logger = logging.getLogger(__name__)
 
+# Within it the answer that closed an account is in the database, for all claims to see.
+STOP_RECORDED_S = 1.0
 # How often a loop that one lane fills looks for work of the others; a wake-up makes it look at once.
 ASIDE_S = 0.05
 # How often a loop looks whether a person changed an account, and which circuits are not clean.
@@ -148,6 +151,11 @@ class Loop:
             await self._link.replan(now=self._was_empty)
         if not full:  # what other lanes have not got says nothing of the plans
             self._was_empty = not leases
+        for account in {lease.account_id for lease in leases if not lease.probe}:
+            # Handed out a while after the stop was recorded: the account is open again.
+            if time.monotonic() - self.shop.stopped.get(account, -STOP_RECORDED_S) >= STOP_RECORDED_S:
+                self.shop.stopped.pop(account, None)
+                self.shop.refusals.pop(account, None)
         self._stock.take(leases)
         self._start_waiting()
         await self.beat.write(connection, claimed=True)
@@ -168,8 +176,12 @@ class Loop:
 
     async def _call(self, lease: Lease) -> None:
         try:
+            if lease.account_id in self.shop.stopped and not lease.probe:
+                self._recorder.add(give_back(lease))
+                return
             sent = await send(lease, self.shop.accounts[lease.account_id])
             self._stock.took(sent.duration_ms / 1000)
+            foresee(self.shop, sent)
             self._recorder.add(sent)
         finally:
             self._stock.ended(lease)

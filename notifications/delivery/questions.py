@@ -87,7 +87,9 @@ SELECT i.id, i.account_id, i.type, i.state, i.seq, i.error_code, i.delivery_stat
     coalesce(i.confirm_at <= s.now, false) AS confirming, a.declares_receipts, s.asked_count, s.wanted_by, s.now,
     tried.first_at, tried.last_at, said.outcome AS said, said.code AS said_code,
     (SELECT p.body FROM notifyops_private.notifications_prepared p
-     WHERE p.intent_id = i.id AND p.generation = i.generation) AS body
+     WHERE p.intent_id = i.id AND p.generation = i.generation) AS body,
+    (SELECT p.site_mode FROM notifyops_private.notifications_prepared p
+     WHERE p.intent_id = i.id AND p.generation = i.generation) AS site_mode
 FROM sized s JOIN notifyops_private.notifications_intent i ON i.id = s.intent_id
 JOIN notifyops_private.notifications_provideraccount a ON a.id = i.account_id
 LEFT JOIN LATERAL (
@@ -114,6 +116,9 @@ SELECT n.provider_message_id FROM (
     SELECT FROM notifyops_private.notifications_logentry l
     WHERE l.intent_id = n.id AND l.month = n.month AND l.kind = 'result' AND l.outcome = 'accepted'
       AND l.code IS NOT NULL AND l.provider_message_id = n.provider_message_id)
+  AND (%(mode)s = '' OR EXISTS (
+    SELECT FROM notifyops_private.notifications_prepared p
+    WHERE p.intent_id = n.id AND p.generation = n.generation AND p.site_mode = %(mode)s))
 LIMIT 1
 """
 _ANSWERED: Final = """
@@ -160,6 +165,7 @@ class Due(NamedTuple):
     said: str | None
     said_code: str | None
     body: bytes | None
+    site_mode: str | None
 
 
 async def discover(connection: AsyncConnection[Any], *, settle_s: float) -> None:
@@ -187,9 +193,9 @@ async def due(connection: AsyncConnection[Any], *, wanted: bool) -> list[Due]:
     return [Due(*row) for row in await cursor.fetchall()]
 
 
-async def witness(connection: AsyncConnection[Any], account_id: int, retention_s: float) -> str | None:
-    """Give the id of a message that this account is known to hold; None where there is none."""
-    values = {"account": account_id, "retention": f"{retention_s} seconds"}
+async def witness(connection: AsyncConnection[Any], account_id: int, retention_s: float, mode: str = "") -> str | None:
+    """Give the id of a message that this account is known to hold, made in site mode `mode`; None: there is none."""
+    values = {"account": account_id, "retention": f"{retention_s} seconds", "mode": mode}
     row = await (await connection.execute(_WITNESS, values)).fetchone()
     return None if row is None else str(row[0])
 

@@ -51,6 +51,8 @@ class Desk:
     lookups: Mapping[int, Lookup]
     budget: Mapping[int, LookupBudget] = field(default_factory=dict)
     types: Registry = field(default_factory=lambda: registry)
+    # The site's mode: what was made in another one went to another provider, which is not asked here. Empty: any.
+    mode: str = ""
 
 
 def want(intent_id: int, *, by: str, using: str = "default") -> None:
@@ -81,7 +83,7 @@ async def _ask_account(connection: AsyncConnection[Any], desk: Desk, asked: Sequ
     lookup = desk.lookups.get(asked[0].account_id)
     by_id = {row.id: row for row in asked}
     kept = 0
-    ready: list[LookupResult] = [_without_asking(row, lookup) for row in asked]
+    ready: list[LookupResult] = [_without_asking(row, lookup, desk.mode) for row in asked]
     known = [result for result in ready if result.code is not None]
     if known:
         kept += await _keep(connection, desk, [(by_id[one.ref], one) for one in known], worker)
@@ -105,10 +107,12 @@ async def _ask_account(connection: AsyncConnection[Any], desk: Desk, asked: Sequ
     return kept + await _keep(connection, desk, spent, worker)
 
 
-def _without_asking(row: Due, lookup: Lookup | None) -> LookupResult:
+def _without_asking(row: Due, lookup: Lookup | None, mode: str) -> LookupResult:
     """Give the answer that needs no call: its `code` is None where the provider must be asked."""
     if lookup is None:
         return LookupResult(row.id, Found.UNAVAILABLE, "none", "lookup.no_key")
+    if mode and row.site_mode and row.site_mode != mode:
+        return LookupResult(row.id, Found.UNAVAILABLE, "none", "lookup.other_mode")
     retention = lookup.capabilities.lookup_retention
     if row.first_at is None:
         return LookupResult(row.id, Found.INCONCLUSIVE, "none", "lookup.unproven")
@@ -127,7 +131,7 @@ def _query(row: Due, lookup: Lookup) -> LookupQuery:
 async def _budget(connection: AsyncConnection[Any], desk: Desk, lookup: Lookup, account_id: int) -> LookupBudget:
     budget = desk.budget.get(account_id, LookupBudget())
     retention = lookup.capabilities.lookup_retention or timedelta(days=3650)
-    seen = await questions.witness(connection, account_id, (retention - _RETENTION_MARGIN).total_seconds())
+    seen = await questions.witness(connection, account_id, (retention - _RETENTION_MARGIN).total_seconds(), desk.mode)
     return LookupBudget(budget.pages, budget.seconds, budget.per_s, seen)
 
 
@@ -143,7 +147,7 @@ async def _keep(
         decided = [
             (row, result, decide_evidence(result, _facts(row, id_taken=row.id in taken))) for row, result in batch
         ]
-        told = [_evidence(row, result, after) for row, result, after in decided if _is_news(row, result)]
+        told = [_evidence(row, result, after) for row, result, after in decided if after or _is_news(row, result)]
         refused = {
             one.intent_id
             for one in await append_async(connection, EntryKind.EVIDENCE, told, worker=worker)

@@ -26,6 +26,8 @@ FROM notifyops_private.notifications_intent i JOIN notifyops_private.notificatio
   ON l.intent_id = i.id AND l.month = i.month AND l.generation = i.generation
 WHERE i.id = ANY (%s::bigint[]) AND i.state IN ('retry', 'needs_review')
   AND l.kind = 'late' AND l.outcome = 'accepted' AND l.detail ? 'provider_message_id'
+  -- The entry stands in the generation of its writing; what it is about says its detail.
+  AND coalesce((l.detail ->> 'generation')::integer, l.generation) = i.generation
 """
 
 
@@ -130,6 +132,7 @@ async def _keep_late(
             refused[sent.lease.id].refused,
             extra={"action": "late_result", "intent": sent.lease.notification_id},
         )
+    generations = await _generations(connection, [sent.lease.id for sent in late])
     settled = [
         Entry(
             id=sent.lease.id,
@@ -142,8 +145,16 @@ async def _keep_late(
         for sent in late
         if sent.result.outcome is Outcome.ACCEPTED
         and kept[sent.lease.id].new_state in (State.RETRY, State.NEEDS_REVIEW)
+        and generations.get(sent.lease.id) == sent.lease.generation
     ]
     await append_async(connection, EntryKind.SETTLED, settled, worker=worker)
+
+
+async def _generations(connection: AsyncConnection[Any], ids: list[int]) -> dict[int, int]:
+    """Give the present generations: what an older one's call proved is a fact, and settles nothing."""
+    query = "SELECT id, generation FROM notifyops_private.notifications_intent WHERE id = ANY (%s::bigint[])"
+    cursor = await connection.execute(query, (ids,))
+    return dict(await cursor.fetchall()) if ids else {}
 
 
 def _is_open(decision: Decision) -> bool:
@@ -169,6 +180,9 @@ async def _settle_by_late(connection: AsyncConnection[Any], confirm_s: Mapping[i
     await append_async(connection, EntryKind.SETTLED, proven, worker=worker)
 
 
-def _late_detail(sent: Sent) -> dict[str, Any] | None:
-    # Not in the column: a late id must not become the intent's id unless it settles it.
-    return {"provider_message_id": sent.result.provider_message_id} if sent.result.provider_message_id else None
+def _late_detail(sent: Sent) -> dict[str, Any]:
+    detail: dict[str, Any] = {"generation": sent.lease.generation}
+    if sent.result.provider_message_id:
+        # Not in the column: a late id must not become the intent's id unless it settles it.
+        detail["provider_message_id"] = sent.result.provider_message_id
+    return detail

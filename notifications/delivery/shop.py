@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -70,6 +71,9 @@ class Shop:
     rng: random.Random = field(default_factory=random.Random)
     # Accounts whose circuit row is not clean: their next success clears it.
     troubled: set[int] = field(default_factory=set)
+    # Accounts that this loop has seen closed, and when: leases that wait in memory are given back, not sent after it.
+    stopped: dict[int, float] = field(default_factory=dict)
+    refusals: Counter[int] = field(default_factory=Counter)
     clock: Callable[[], float] | None = None
     _known_facts: dict[tuple[int, str | None, tuple[int, int, int], bool], AttemptFacts] = field(default_factory=dict)
 

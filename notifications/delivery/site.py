@@ -11,7 +11,7 @@ TROUBLES = {
     "other_site": f"This database belongs to another site than NOTIFYOPS_SITE says. {_ADOPT}",
     "copied": f"This database is a copy: its server is another than when it was adopted. {_ADOPT}",
     "restored": "This database was restored or its standby promoted: what was sent last may be missing from it. "
-    "Have the provider asked about recent notifications (manage.py review query), then run "
+    "That goes out again: within a day under the same key, later as a second message. Cancel what must not, then run "
     "manage.py notify adopt-site.",
 }
 TROUBLE = "SELECT notifyops_private.site_trouble_v1(%s)"

@@ -28,7 +28,7 @@ class ClaimFacts:
 
     `state` is PENDING or RETRY. `ambiguous`: some attempt may have been accepted. `window_left_s` as in
     AttemptFacts. `excused`: a person ordered this attempt past the window, on fresh evidence that nothing arrived.
-    `still_wanted` is the application's answer where it was asked.
+    `still_wanted` is the application's answer where it was asked. `known` is what was proven of the generation so far.
     """
 
     state: State
@@ -39,6 +39,7 @@ class ClaimFacts:
     expired: bool = False
     blocked_by: Block | None = None
     still_wanted: bool = True
+    known: Known | None = None
     excused: bool = False
 
 
@@ -101,12 +102,12 @@ def _key_protects(facts: ClaimFacts) -> bool:
 
 def _blocked(block: Block, facts: ClaimFacts) -> ClaimDecision:
     if block in _WISHES and not facts.ambiguous:
-        return ClaimDecision(EntryKind.BLOCKED, State.CANCELLED, block.value, Known.NOT_SENT)
+        return ClaimDecision(EntryKind.BLOCKED, State.CANCELLED, block.value, _still_known(facts))
     if facts.ambiguous:
         action = NextAction.QUERY_PROVIDER
     else:
         action = NextAction.CORRECT_ADDRESS if block is Block.BOUNCED else NextAction.ASK_LEAD
-    known = Known.UNKNOWN if facts.ambiguous else Known.NOT_SENT
+    known = Known.UNKNOWN if facts.ambiguous else _still_known(facts)
     return ClaimDecision(EntryKind.BLOCKED, State.NEEDS_REVIEW, block.value, known, action)
 
 
@@ -114,4 +115,9 @@ def _ended(code: str, facts: ClaimFacts) -> ClaimDecision:
     """End what is not wanted any more; a person decides where the message may already be out."""
     if facts.ambiguous:
         return ClaimDecision(EntryKind.EXPIRED, State.NEEDS_REVIEW, code, Known.UNKNOWN, NextAction.QUERY_PROVIDER)
-    return ClaimDecision(EntryKind.EXPIRED, State.CANCELLED, code, Known.NOT_SENT)
+    return ClaimDecision(EntryKind.EXPIRED, State.CANCELLED, code, _still_known(facts))
+
+
+def _still_known(facts: ClaimFacts) -> Known:
+    """Keep that the generation's message was refused or came back: the next one must be a new generation."""
+    return facts.known if facts.known in (Known.INVALID, Known.SOFT_BOUNCED) else Known.NOT_SENT

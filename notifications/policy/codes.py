@@ -101,6 +101,7 @@ LOOKUP_CODES: Final[dict[str, str]] = {
     "lookup.retention": "The attempt was longer ago than the provider keeps its messages.",
     "lookup.unproven": "A message that may be this one could not be told from others, so nothing is proven.",
     "lookup.other_account": "The look-up key does not see a message that this account took: it belongs to another one.",
+    "lookup.other_mode": "The message was prepared in another site mode, so this provider was never given it.",
     "lookup.erased": "The content was erased, so nobody knows what to look for.",
 }
 

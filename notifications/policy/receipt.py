@@ -84,6 +84,9 @@ def decide_receipt(facts: ReceiptFacts) -> ReceiptDecision:
         return _proof(facts)
     if facts.message_id is not None and facts.message_id != facts.accepted_id:
         return _contradiction(facts)
+    if facts.state is State.RETRY and facts.known is Known.SOFT_BOUNCED and facts.says is DeliveryStatus.DELIVERED:
+        # It arrived after all, before the new generation that a person ordered went out as a second message.
+        return ReceiptDecision(EntryKind.SETTLED, State.ACCEPTED, delivery_status=facts.says)
     return WAIT if facts.state is State.RETRY else _same_message(facts)
 
 

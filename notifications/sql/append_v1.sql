@@ -159,7 +159,8 @@ BEGIN
                 THEN j.began + make_interval(secs => coalesce(j.window_s, 0)) ELSE i.safe_until END,
             known = CASE WHEN kind_ IN ('result', 'lease_lost', 'settled') THEN j.known
                 -- A person says neither at an adoption nor after it what is known: the provider has it.
-                WHEN kind_ = 'adopted' OR (kind_ = 'reopened' AND i.provider_message_id IS NOT NULL AND i.known IS NULL)
+                WHEN kind_ = 'adopted' OR (kind_ = 'reopened' AND i.provider_message_id IS NOT NULL
+                        AND coalesce(i.known, 'unknown') IN ('unknown', 'not_sent'))
                     THEN 'accepted'
                 WHEN kind_ = 'released' THEN 'not_sent'
                 WHEN by_person THEN coalesce(i.known, j.known) ELSE coalesce(j.known, i.known) END,
@@ -177,7 +178,9 @@ BEGIN
             manual = CASE WHEN kind_ = 'retried' THEN true WHEN kind_ IN ('undone', 'lease_lost', 'released') THEN false
                 WHEN kind_ = 'result' AND NOT (j.target = 'retry' AND j.outcome = 'not_sent' AND j.failure IS NOT TRUE)
                 THEN false ELSE i.manual END,
-            provider_message_id = coalesce(j.pid, i.provider_message_id),
+            -- A new generation has no message at the provider yet: the old one's id stays in the log.
+            provider_message_id = CASE WHEN kind_ = 're_prepared' THEN NULL
+                ELSE coalesce(j.pid, i.provider_message_id) END,
             -- What receipts said was about the old generation's message.
             delivery_status = coalesce(j.delivery_status,
                 CASE WHEN kind_ <> 're_prepared' THEN i.delivery_status END, 'none'),

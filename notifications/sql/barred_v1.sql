@@ -15,6 +15,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS 
         WHEN 'retried' THEN CASE
             WHEN i.known IN ('accepted', 'conflict', 'bounced', 'complained', 'suppressed', 'awaiting_approval')
                 THEN 'known'
+            -- It came back for a while, and then the receiving server took it: a new generation is a second message.
+            WHEN i.known = 'soft_bounced' AND EXISTS (SELECT FROM notifications_logentry l
+                WHERE l.intent_id = i.id AND l.month = i.month AND l.generation = i.generation AND l.kind = 'receipt'
+                  AND l.detail ->> 'says' = 'delivered' AND NOT l.detail ? 'generation') THEN 'arrived'
             -- Past the window only the provider's own word that nothing arrived: fresh, of no earlier attempt, used once.
             WHEN i.first_ambiguous_at IS NOT NULL AND (i.safe_until IS NULL OR i.safe_until <= t) THEN CASE
                 WHEN e.answer IS DISTINCT FROM 'not_found' OR said.reason_code IS DISTINCT FROM 'evidence_not_sent'
@@ -25,7 +29,14 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS 
             WHEN i.known IN ('bounced', 'soft_bounced', 'complained', 'suppressed', 'awaiting_approval') THEN 'known'
             WHEN e.answer IS DISTINCT FROM 'found' OR NOT coalesce(e.named ? said.provider_message_id, false)
                 THEN 'no_evidence'
+            WHEN EXISTS (SELECT FROM notifications_intent o WHERE o.provider_message_id = said.provider_message_id
+                AND o.account_id = i.account_id AND o.id <> i.id) THEN 'id_of_another'
             WHEN e.outdated OR e.at <= t - interval '10 minutes' THEN 'evidence_old' END
+        -- A proof of acceptance ends a doubt. What came back, or is a second message, stays a person's matter.
+        WHEN 'settled' THEN CASE
+            WHEN i.known IN ('bounced', 'soft_bounced', 'complained', 'suppressed')
+                AND NOT (i.known = 'soft_bounced' AND said.delivery_status IS NOT DISTINCT FROM 'delivered') THEN 'known'
+            WHEN i.provider_message_id <> said.provider_message_id THEN 'other_id' END
         WHEN 'unconfirmed' THEN CASE
             WHEN i.confirm_at IS NULL OR i.confirm_at > t THEN 'not_due'
             WHEN NOT EXISTS (SELECT FROM notifications_logentry l WHERE l.intent_id = i.id AND l.month = i.month
@@ -38,7 +49,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS 
     END
     FROM notifications_intent i
     LEFT JOIN notifyops_private.evidence_v1(CASE WHEN kind_ IN ('retried', 'adopted') THEN ids END) e ON e.id = i.id
-    LEFT JOIN jsonb_to_recordset(entries) AS said(id bigint, reason_code text, provider_message_id text)
+    LEFT JOIN jsonb_to_recordset(entries) AS said(
+        id bigint, reason_code text, provider_message_id text, delivery_status text)
         ON said.id = i.id
     WHERE i.id = ANY (ids)
 $$;

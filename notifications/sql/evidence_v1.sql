@@ -32,6 +32,6 @@ CREATE FUNCTION notifyops_private.excused_v1(ids bigint[], t timestamptz DEFAULT
 RETURNS TABLE (id bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
     SELECT i.id FROM notifications_intent i JOIN notifyops_private.evidence_v1(ids) e ON e.id = i.id
-    WHERE i.manual AND e.answer = 'not_found' AND e.ordered_for = 'evidence_not_sent'
+    WHERE i.manual AND NOT e.outdated AND e.answer = 'not_found' AND e.ordered_for = 'evidence_not_sent'
         AND e.at > t - interval '30 minutes'
 $$;

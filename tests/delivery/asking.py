@@ -65,6 +65,7 @@ def ask(
     budget: LookupBudget = QUICK,
     types: Registry = registry,
     no_key: bool = False,
+    mode: str = "",
 ) -> int:
     """Do one round as the chores do: find what is to be asked, ask, keep; give how many answers were kept."""
 
@@ -74,7 +75,8 @@ def ask(
         try:
             async with await connected(place.dsn()) as connection:
                 await questions.discover(connection, settle_s=SETTLE_S)
-                return await reconcile(connection, Desk(lookups, {place.account: budget}, types), worker="host/1/ask0")
+                desk = Desk(lookups, {place.account: budget}, types, mode)
+                return await reconcile(connection, desk, worker="host/1/ask0")
         finally:
             await used.close()
 
