@@ -14,8 +14,9 @@ from bench.stage import BenchFailed, Stage
 # As many web processes as keep the disk's flushes shared.
 WEB: Final = 4
 _PREPARED: Final = """
-INSERT INTO notifyops_private.notifications_prepared (intent_id, generation, account_id, sha256, template_version)
-SELECT id, 1, account_id, sha256('kept'), '' FROM notifyops_private.notifications_intent
+INSERT INTO notifyops_private.notifications_prepared (intent_id, generation, account_id, sha256, template_version,
+    site_mode)
+SELECT id, 1, account_id, sha256('kept'), '', 'live' FROM notifyops_private.notifications_intent
 """
 _SPAN: Final = """
 SELECT (SELECT count(*) FROM notifyops_private.notifications_logentry WHERE kind = 'receipt'),
