@@ -35,7 +35,12 @@ GC_THRESHOLDS = (20_000, 20, 20)
 
 
 def deliver(number: int) -> str:
-    """Hold slot `number` for the loop's budget. Ends at once with "busy" where somebody else holds it."""
+    """Hold slot `number` for the loop's budget. Ends at once with "busy" where somebody else holds it.
+
+    A successor that was queued before NOTIFYOPS_LOOPS was lowered ends as well: it would queue its own for ever.
+    """
+    if number >= settings.NOTIFYOPS_LOOPS:
+        return "not wanted"
     return long_task(lambda orphaned: _deliver(number, orphaned))
 
 

@@ -106,3 +106,8 @@ def test_a_chore_that_fails_keeps_no_other_from_its_turn(place: Workplace) -> No
     )
     asyncio.run(scene())
     assert place.sql("SELECT count(*) FROM notifyops_private.notifications_workerbeat") == [(2,)]
+
+
+def test_a_successor_of_a_larger_installation_ends_and_queues_none_of_its_own(place: Workplace) -> None:
+    assert looping.deliver(settings.NOTIFYOPS_LOOPS) == "not wanted"
+    assert queued() == []
