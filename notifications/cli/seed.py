@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from django.conf import settings
 from django.db import connections, transaction
 from django.db.utils import DatabaseError
 
@@ -208,6 +209,7 @@ def append_step(step: Step, intent_id: int, fence: int, using: str) -> None:
         if fence == 1 and "body" not in facts:
             body = _body(intent_id)
             facts |= {"body": body, "detail": {"sha256": hashlib.sha256(body).hexdigest()}, "template_version": WORKER}
+            facts["site_mode"] = settings.NOTIFYOPS_SITE_MODE
     elif step.kind in (EntryKind.RESULT, EntryKind.LEASE_LOST):
         facts["fence"] = fence
     elif step.kind is EntryKind.RECEIPT:
