@@ -200,7 +200,7 @@ def _door_refusal(word: str, intent: Intent) -> Refused:
         return NotPermitted(_("This process's database role may not decide; run it as the web role."), word=word)
     if word == "known":
         return NotAllowedNow(rules.NEVER_RETRIED.get(intent.known or "", _("What is known forbids this.")), word=word)
-    return NotAllowedNow(_("The database refused this, because of what is known about the message."), word=word)
+    return NotAllowedNow(rules.REFUSED_BY_THE_DOOR.get(word, rules.REFUSED_SOMEHOW), word=word)
 
 
 def _intent(intent_id: int) -> Intent:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.utils.functional import Promise
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 Sentence = str | Promise
@@ -64,5 +67,11 @@ class UnknownCase(Refused):
     status = 404
     word = "unknown"
 
-    def __init__(self) -> None:
-        super().__init__(_("There is no such notification; check its ID and workspace."))
+    def __init__(self, workspaces: Iterable[str] = ()) -> None:
+        """`workspaces` are those in which there is one of this ID; for the terminal, which names one."""
+        places = ", ".join(f"--workspace '{name}'" for name in workspaces)
+        if places:
+            sentence = format_lazy(_("There is no such notification here; there is one with {places}."), places=places)
+        else:
+            sentence = _("There is no such notification; check its ID and workspace.")
+        super().__init__(sentence)

@@ -64,6 +64,12 @@ NEVER_RETRIED: Final[dict[str, Sentence]] = {
     Known.SUPPRESSED: _("The provider suppresses this address: it would not send a retry either."),
     Known.AWAITING_APPROVAL: _("This was never attempted, since it waits for approval: approve it, or close it."),
 }
+# What only the log shows, so that only the door can refuse it.
+REFUSED_BY_THE_DOOR: Final[dict[str, Sentence]] = {
+    "arrived": _("It was delivered after it had come back: a new message would be a second one."),
+    "id_of_another": _("This message belongs to another notification: it proves nothing about this one."),
+}
+REFUSED_SOMEHOW: Final[Sentence] = _("The database refused this, because of what is known about the message.")
 _HOPELESS: Final = frozenset({Known.BOUNCED, Known.COMPLAINED, Known.SUPPRESSED})
 _CAME_BACK: Final = frozenset({*_HOPELESS, Known.SOFT_BOUNCED, Known.AWAITING_APPROVAL})
 _NOT_CLOSED: Final[dict[str, Sentence]] = {
@@ -138,7 +144,9 @@ def _query(situation: Situation, now: datetime) -> Refused | None:
     if situation.state == State.SENDING:
         return NotAllowedNow(_("A worker is sending this now: wait for its answer, then decide."), word="move")
     if asked.wanted_at is not None:
-        return NotAllowedNow(_("The provider is being asked: the answer appears here within seconds."), word="asked")
+        return NotAllowedNow(
+            _("The provider is being asked: within seconds the answer stands in the log."), word="asked"
+        )
     if asked.asked_at is not None and now - asked.asked_at < PAUSE:
         return NotAllowedNow(_("The provider was asked less than 30 seconds ago: wait a moment."), word="asked")
     return None

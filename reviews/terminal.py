@@ -46,7 +46,7 @@ def find(key: str, workspace: str) -> Intent:
         found = int(key)
     intent = Intent.objects.select_related("account").filter(pk=found).first() if found is not None else None
     if intent is None:
-        raise UnknownCase
+        raise UnknownCase(IntentKey.objects.filter(key=key).values_list("workspace", flat=True)[:3])
     return intent
 
 

@@ -98,7 +98,7 @@ VERBS: Final[dict[str, Sentence]] = {
 DONE: Final[dict[str, Sentence]] = {
     "retry": _("Retry queued: one attempt, by the next free worker."),
     "undo": _("Retry undone: the case needs review again, and nothing was tried."),
-    "query": _("The question is queued: the answer appears here within seconds."),
+    "query": _("The question is queued: within seconds the answer stands in the log."),
     "adopt": _("Adopted: the case counts as accepted, and nothing was sent."),
     "approve": _("Approved: the notification is queued."),
     "close": _("Closed. It stays in the log, and a lead can reopen it."),

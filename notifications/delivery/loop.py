@@ -151,10 +151,10 @@ class Loop:
             await self._link.replan(now=self._was_empty)
         if not full:  # what other lanes have not got says nothing of the plans
             self._was_empty = not leases
-        for account in {lease.account_id for lease in leases if not lease.probe}:
+        for account in {lease.account_id for lease in leases if not lease.probe} & self.shop.stopped.keys():
             # Handed out a while after the stop was recorded: the account is open again.
-            if time.monotonic() - self.shop.stopped.get(account, -STOP_RECORDED_S) >= STOP_RECORDED_S:
-                self.shop.stopped.pop(account, None)
+            if time.monotonic() - self.shop.stopped[account] >= STOP_RECORDED_S:
+                del self.shop.stopped[account]
                 self.shop.refusals.pop(account, None)
         self._stock.take(leases)
         self._start_waiting()

@@ -102,27 +102,12 @@ class Shop:
         window_left_s: float | None,
     ) -> AttemptFacts:
         """Give what the policy needs to know; `counts` are failures, their limit, and answers `in flight`."""
-        if window_left_s is not None:
-            return self._facts(account, kind, counts=counts, ambiguous=ambiguous, window_left_s=window_left_s)
-        # Alike for nearly all intents of one type, and dear to make.
+        # Before an attempt was ambiguous they are alike for nearly all intents of a type, and dear to make.
         known = (account.id, None if kind is None else kind.name, counts, ambiguous)
-        facts = self._known_facts.get(known)
-        if facts is None:
-            facts = self._facts(account, kind, counts=counts, ambiguous=ambiguous, window_left_s=None)
-            self._known_facts[known] = facts
-        return facts
-
-    def _facts(
-        self,
-        account: Account,
-        kind: NotificationType | None,
-        *,
-        counts: tuple[int, int, int],
-        ambiguous: bool,
-        window_left_s: float | None,
-    ) -> AttemptFacts:
+        if window_left_s is None and known in self._known_facts:
+            return self._known_facts[known]
         failures, limit, in_flight = counts
-        return AttemptFacts(
+        facts = AttemptFacts(
             # Of a type that this release does not know, the careful one: it may be the type's own.
             loss_model=LossModel.NEVER_TWICE if kind is None else kind.loss_model,
             delays_s=self.delays_s(kind),
@@ -135,3 +120,6 @@ class Shop:
             ambiguous_before=ambiguous,
             retry_after_cap_s=self.rules.retry_after_cap_s,
         )
+        if window_left_s is None:
+            self._known_facts[known] = facts
+        return facts

@@ -82,6 +82,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
                 WHEN 'result' THEN concat('attempt ', l.attempt, ' ended: ', l.outcome, ' (' || l.code || ')', '.')
                 WHEN 'lease_lost' THEN format('attempt %s ended unknown: its worker was lost.', l.attempt)
                 WHEN 'late' THEN concat('a late answer to attempt ', l.attempt, ' was kept: ', l.outcome, ' (' || l.code || ')', '.')
+                WHEN 'evidence' THEN concat('the provider was asked', ' for ' || (l.detail ->> 'asked_by'), ': ',
+                    replace(l.outcome, '_', ' '), ' (' || l.code || ')', '.')
                 WHEN 'receipt' THEN concat('a receipt came: ', coalesce(nullif(l.detail ->> 'says', 'none'), 'accepted'),
                     ' by event ' || (l.detail ->> 'type'), ' (' || (l.detail ->> 'why') || ')',
                     CASE WHEN l.detail ? 'generation' THEN ', of generation ' || (l.detail ->> 'generation') END,

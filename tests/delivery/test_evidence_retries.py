@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from io import StringIO
 
+import pytest
+from django.core.management import call_command
+
+from notifications.models import Intent
 from notifications.providers.base import LookupResult
 from notifications.states import EntryKind, Found, Known, State
 from tests.delivery.adapters import NOT_SENT, UNKNOWN, Scripted
@@ -215,4 +219,17 @@ def test_a_conflict_is_asked_about_and_settled_where_it_is_ours(place: Workplace
     told = LookupResult(intent, Found.FOUND, "scan", ids=("mine",))
     person_asks(place, intent)
     ask(place, says(told.answer, *told.ids))
+    assert place.intent(intent).state == "accepted"
+
+
+def test_the_demos_case_past_its_window_goes_out_on_the_providers_word(place: Workplace) -> None:
+    """As a new user plays it, by docs/evidence.md."""
+    call_command("seed_demo", stdout=StringIO())
+    intent = Intent.objects.get(notification_id="report-ready/demo-102").pk
+    place.later(180)
+    person_asks(place, intent)
+    ask(place)
+    assert evidence(place, intent)[-1] == ("not_found", None)
+    assert retry(place, intent) is None
+    place.turn()
     assert place.intent(intent).state == "accepted"

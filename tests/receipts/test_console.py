@@ -59,7 +59,7 @@ def test_two_messages_under_one_key_are_explained(provider: Provider) -> None:
     queue = page("/reviews/")
     assert "second_message" in queue
     assert "</span>Delivered</span>" in queue
-    assert "同一密钥下的另一条消息" in page(f"/reviews/{intent}/", "zh-hans")
+    assert "同一幂等键下的另一条消息" in page(f"/reviews/{intent}/", "zh-hans")
 
 
 def test_a_failure_does_not_claim_that_nothing_was_accepted(provider: Provider) -> None:

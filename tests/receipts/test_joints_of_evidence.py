@@ -7,9 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from notifications.states import DeliveryStatus, EntryKind, Found, State
+from reviews.actions import perform
+from reviews.person import from_host
+from reviews.refusals import NotAllowedNow
 from tests.delivery.asking import DAY, ask, evidence, lost, person_asks, retry, says
 from tests.delivery.workplace import sent_all
 from tests.receipts.post import FAILED, PERMANENT, TRANSIENT, Provider, stands
+from tests.reviews.cases import order
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 KEY = "report-ready/demo-001"
@@ -90,6 +94,10 @@ def test_what_was_delivered_after_a_soft_bounce_is_not_sent_anew(provider: Provi
         provider.apply()
     refused = place.person(EntryKind.RETRIED, intent, State.RETRY, delay_s=8).refused
     assert refused == ("arrived" if early else None)
+    if early:
+        row = place.intent(intent)
+        with pytest.raises(NotAllowedNow, match="It was delivered after it had come back"):
+            perform("retry", intent, order(row, "provider_recovered"), from_host())
     if not early:
         provider.say("email.delivered", intent)
         provider.apply()

@@ -61,7 +61,7 @@ def test_the_page_says_that_the_provider_is_being_asked_and_for_whom() -> None:
     assert post(client, intent, "query").status_code == 303
     html = client.get(f"/reviews/{intent.pk}/").content.decode()
     assert re.search(r"being asked</span>\s+for olga", html)
-    assert "The provider is being asked: the answer appears here within seconds." in html
+    assert "The provider is being asked: within seconds the answer stands in the log." in html
     go_on(intent, seed.evidence(Found.NOT_FOUND))
     answered(intent)
     html = client.get(f"/reviews/{intent.pk}/").content.decode()
@@ -236,6 +236,8 @@ def test_the_terminal_asks_under_the_same_rules() -> None:
     assert wanted_by.startswith("cli:")
     answered(intent)
     go_on(intent, seed.evidence(Found.NOT_FOUND))
+    call_command("notify", "explain", "report-ready/r-1", stdout=out)
+    assert "the provider was asked: not found." in out.getvalue()
     words = ("retry", "report-ready/r-1", "--reason-code", "evidence_not_sent", "--reason", EXPLAINED)
     with pytest.raises(CommandError, match="Confirm that you have read"):
         call_command("review", *words, stdout=out)

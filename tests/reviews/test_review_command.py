@@ -91,6 +91,14 @@ def test_an_unknown_key_is_a_sentence(words) -> None:
         review(*words)
 
 
+def test_a_key_of_another_workspace_is_named_with_its_place() -> None:
+    make_case(cases.NOT_SENT, "r-1", workspace="acme")
+    key = Intent.objects.get().notification_id
+    with pytest.raises(CommandError, match="there is one with --workspace 'acme'"):
+        review("show", key)
+    assert "r-1" in review("show", key, "--workspace", "acme")
+
+
 @pytest.mark.parametrize(
     "words", [("list", "--limit", "0"), ("list", "--known", "maybe"), ("list", "--window", "wide")]
 )

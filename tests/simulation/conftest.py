@@ -14,13 +14,8 @@ if TYPE_CHECKING:
 @pytest.fixture
 def simulated(transactional_db: None, database_url: Callable[[str], str]) -> Iterator[Database]:
     """Give the real connections that simulated processes work on."""
-    from django.db import connections
-
-    from notifications import grants
     from tests.simulation.database import Database
 
-    # The flush after the test before took the roles' rights with it.
-    grants.apply(connections["owner"])
     database = Database(database_url)
     try:
         yield database
