@@ -59,9 +59,10 @@ simulate: venv ## Play N schedules of seeds that the tests do not play; a seed t
 safeguards: venv ## Remove each safeguard, show that the simulation notices, and write the table of it into the docs.
 	@$(PYTEST) -q -n $(JOBS) tests/simulation/removals.py $(ARGS)
 
-screenshots: venv browser ## Play the browser journeys and keep their pictures.
+screenshots: venv browser ## Play the browser journeys, print what they took, keep their pictures, renew those of the docs.
 	@rm -rf $(BUILD)/screenshots && mkdir -p $(BUILD)/screenshots
 	@cd $(ROOT) && NOTIFYOPS_TEST_SCREENSHOTS=$(BUILD)/screenshots $(PY) -m pytest -q tests/browser $(ARGS)
+	@cp $(BUILD)/screenshots/docs/*.png $(ROOT)/docs/images/
 	@echo "screenshots: $$(find $(BUILD)/screenshots -name '*.png' | wc -l) pictures in .build/screenshots"
 
 test-matrix: ## Run every test on each Python that is present.

@@ -30,7 +30,7 @@ def main() -> None:
 
 
 async def _measure(shop: Any, desk: Any, dsn: str, count: int) -> dict[str, Any]:
-    from notifications.delivery import questions
+    from notifications.delivery import discovery
     from notifications.delivery.reconcile import Desk, reconcile
     from notifications.providers.base import LookupBudget
 
@@ -42,7 +42,7 @@ async def _measure(shop: Any, desk: Any, dsn: str, count: int) -> dict[str, Any]
         # As fast as it goes: the pace is a wish of the account's rate, and no figure of ours.
         budget = dict.fromkeys(desk.lookups, LookupBudget(seconds=600.0, per_s=None))
         began = time.perf_counter()
-        await questions.discover(connection, settle_s=0.0)
+        await discovery.discover(connection, settle_s=0.0)
         found_s = time.perf_counter() - began
         kept = await reconcile(connection, Desk(desk.lookups, budget), worker="bench")
         took_s = time.perf_counter() - began

@@ -5,6 +5,8 @@ Usage: python -m bench.callers KIND CALLERS SECONDS RUN; prints committed transa
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
 import sys
 import threading
@@ -13,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import psycopg
 
@@ -129,6 +132,36 @@ def in_bulk(run: str) -> Callable[[], Any]:
     return caller
 
 
+def over_http(run: str, *, batch: int) -> Callable[[], Any]:
+    """Give callers that keep one connection to the site, and owe `batch` notifications with each call."""
+    url, token = urlsplit(os.environ["BENCH_API_URL"]), os.environ["BENCH_API_TOKEN"]
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    plain = {
+        "notification_type": "report_ready",
+        "recipient": "ana@example.com",
+        "data": {"title": "Quarterly figures"},
+    }
+
+    @contextmanager
+    def caller() -> Iterator[Callable[[str], int]]:
+        connection = http.client.HTTPConnection(str(url.hostname), url.port, timeout=60)
+
+        def transact(name: str) -> int:
+            items = [plain | {"report_id": f"{run}-{name}-{place}"} for place in range(batch)]
+            path, body = ("/intents", items[0]) if batch == 1 else ("/intents/batch", {"mode": "all", "items": items})
+            connection.request("POST", f"/api/v1{path}", json.dumps(body), headers)
+            answer = connection.getresponse()
+            told = answer.read()
+            if answer.status != 201:
+                sys.exit(f"{answer.status}: {told[:300]!r}")
+            return batch
+
+        yield transact
+        connection.close()
+
+    return caller
+
+
 def main(argv: list[str]) -> None:
     """Run the callers that the command line names."""
     kind, callers, lasts_s, run = argv[0], int(argv[1]), float(argv[2]), argv[3]
@@ -138,6 +171,8 @@ def main(argv: list[str]) -> None:
         "django": lambda: by_django(run, enqueues=False),
         "django-outbox": lambda: by_django(run, enqueues=True),
         "bulk": lambda: in_bulk(run),
+        "http": lambda: over_http(run, batch=1),
+        "http-batch": lambda: over_http(run, batch=100),
     }
     crowd = Crowd(1 if kind == "bulk" else callers, lasts_s)
     print(f"{crowd.work(makers[kind]()):.1f}")

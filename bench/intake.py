@@ -46,14 +46,15 @@ def _rate(stage: Stage, kind: str, number: int) -> float:
     """Run the callers of one kind for a while, in a process of their own; give transactions (or rows) a second."""
     with stage.owner() as owner:
         rows.clear(owner)
-        _business_table(owner)
+        furnish(owner)
     # SQL callers have the writer's role, Python callers are the web application.
     role = "writer" if kind.startswith("sql") else "web"
     argv = ("-m", "bench.callers", kind, str(CALLERS), str(stage.sized(5, 2)), str(number))
     return float(stage.run(argv, stage.env("web", NOTIFYOPS_DATABASE_URL=stage.urls[role])))
 
 
-def _business_table(owner: psycopg.Connection[tuple[object, ...]]) -> None:
+def furnish(owner: psycopg.Connection[tuple[object, ...]]) -> None:
+    """Make the business table, empty, for both kinds of callers."""
     owner.execute(_TABLE)
     for role in ("writer", "web"):
         name = psycopg.sql.Identifier(dsn.role_names(SITE)[role])

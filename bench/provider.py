@@ -2,7 +2,8 @@
 
 As lean as Python allows, so that it never is the bottleneck: no parsing beyond what it needs, one write per answer.
 `GET /reset?delay_ms=50` forgets everything and sets the delay; `GET /stats` counts; `GET /arrivals` gives the moment
-of each key's first request on CLOCK_MONOTONIC, which all processes of a machine share.
+of each key's first request on CLOCK_MONOTONIC, which all processes of a machine share. `GET /reset?down=1` begins an
+outage: each call is answered 503 until `GET /up`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ class Seen:
 
     delay_s: float = 0.0
     request_count: int = 0
+    is_down: bool = False
+    refused_count: int = 0
     in_flight: int = 0
     most_in_flight: int = 0
     arrivals: dict[bytes, float] = field(default_factory=dict)
@@ -63,6 +66,10 @@ class Connection(asyncio.Protocol):
 
     def _accept(self, key: bytes) -> None:
         seen = self._seen
+        if seen.is_down:
+            seen.refused_count += 1
+            self._answer(b'{"name":"service_unavailable"}', b"503 Service Unavailable")
+            return
         seen.request_count += 1
         if key not in seen.arrivals:
             seen.arrivals[key] = time.monotonic()
@@ -80,10 +87,10 @@ class Connection(asyncio.Protocol):
         self._seen.in_flight -= 1
         self._answer(body)
 
-    def _answer(self, body: bytes) -> None:
+    def _answer(self, body: bytes, status: bytes = b"200 OK") -> None:
         if self._transport is not None and not self._transport.is_closing():
-            head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
-            self._transport.write(head + body)
+            head = b"HTTP/1.1 %b\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+            self._transport.write(head % (status, len(body)) + body)
 
 
 def _header(head: bytes, name: bytes) -> bytes:
@@ -102,11 +109,15 @@ def _told(seen: Seen, target: str) -> bytes:
         delay_ms = float(parse_qs(parts.query).get("delay_ms", ["0"])[0])
         seen.delay_s, seen.request_count, seen.most_in_flight = delay_ms / 1000, 0, 0
         seen.arrivals, seen.ids = {}, {}
+        seen.is_down, seen.refused_count = "down" in parse_qs(parts.query), 0
+    if parts.path == "/up":
+        seen.is_down = False
     if parts.path == "/arrivals":
         return json.dumps({key.decode("latin-1"): at for key, at in seen.arrivals.items()}).encode()
     return json.dumps(
         {
             "requests": seen.request_count,
+            "refused": seen.refused_count,
             "unique": len(seen.arrivals),
             "most_in_flight": seen.most_in_flight,
             "first_at": min(seen.arrivals.values(), default=0.0),

@@ -97,9 +97,9 @@ class Stage:
         return found
 
     @contextlib.contextmanager
-    def cluster(self, *, loops: int, in_flight: int) -> Iterator[Child]:
+    def cluster(self, *, loops: int, in_flight: int, **settings: str | int) -> Iterator[Child]:
         """Run `manage.py qcluster` while the block runs; it has its slots when the block begins."""
-        env = self.env("worker", NOTIFYOPS_LOOPS=loops, NOTIFYOPS_CONCURRENCY=in_flight)
+        env = self.env("worker", NOTIFYOPS_LOOPS=loops, NOTIFYOPS_CONCURRENCY=in_flight, **settings)
         child = Child(self.command("qcluster", ("manage.py", "qcluster"), env))
         child.start()
         try:
@@ -146,13 +146,13 @@ def raised(*, quick: bool, say: Callable[[str], None]) -> Iterator[Stage]:
     sockets: Path | None = None
     try:
         say("  starting PostgreSQL and the provider …")
-        password, port = keep.token(home / "password"), _free_port()
+        password, port = keep.token(home / "password"), free_port()
         server = embedded.prepare(home / "postgres", password=password, port=port)
         sockets = server.sockets
         admin_url = f"postgresql://postgres:{password}@127.0.0.1:{port}/postgres"
         command = server.command(log=home / "postgres.log")
         running.append(postmaster.start(command, admin_url=admin_url, data=server.data))
-        provider_port = _free_port()
+        provider_port = free_port()
         running.append(_provider(home, provider_port))
         stage = Stage(home, quick, _site(admin_url, home), provider_port, running[0], running[1])
         _furnish(stage)
@@ -198,7 +198,8 @@ def _listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Give a port of loopback that nothing listens on now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db import connection
 from django.forms.models import model_to_dict
 from django.utils.translation import gettext_lazy as _
 
-from notifications.models import Circuit, ConfigRevision, ProviderAccount
+from notifications.models import ConfigRevision, ProviderAccount
 from notifications.models.provider import REFERENCE
-
-_ADDRESS_OR_PHONE: Final = re.compile(r"[^\s@<>]+@[^\s@<>]+\.[^\s@<>]|\+\s?\d[\d\s().-]{4,}\d")
+from notifications.policy.reasons import MAX_REASON, MIN_REASON, is_personal
+from notifications.providers.kinds import kinds
 
 
 class AccountForm(forms.ModelForm):  # type: ignore[type-arg]  # Django has no such brackets at run time
@@ -21,8 +22,8 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]  # Django has no s
 
     reason = forms.CharField(
         label=_("Reason for this change"),
-        min_length=10,
-        max_length=500,
+        min_length=MIN_REASON,
+        max_length=MAX_REASON,
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text=_("10 to 500 characters, kept for ever; people by ID, no addresses or phone numbers."),
     )
@@ -32,24 +33,28 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]  # Django has no s
         model = ProviderAccount
         fields = (
             *("name", "kind", "channel", "base_url", "sender", "api_key_ref", "lookup_key_ref", "webhook_secret_refs"),
-            "timeout_s",
+            *("timeout_s", "rate_per_s"),
             *("declares_receipts", "enabled"),
         )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["api_key_ref"].required = False  # of some kinds: see clean_api_key_ref
         self.fields["seen"].initial = self.instance.revision if self.instance.pk else 0
         self.before = self._state(self.instance) if self.instance.pk else None
 
     def clean_reason(self) -> str:
         """Refuse a reason that would keep an address for ever."""
         reason: str = self.cleaned_data["reason"].strip()
-        if _ADDRESS_OR_PHONE.search(reason):
+        if is_personal(reason):
             raise ValidationError(_("The reason holds an address or a phone number, and is kept: refer by ID."))
         return reason
 
     def clean_api_key_ref(self) -> str:
-        """Refuse the secret itself where its name belongs."""
+        """Refuse the secret itself where its name belongs; an empty one is for kinds that can do without."""
+        kind = kinds().get(self.cleaned_data.get("kind", ""))
+        if not self.cleaned_data["api_key_ref"] and kind is not None and not kind.needs_secret:
+            return ""
         return self._reference("api_key_ref")
 
     def clean_lookup_key_ref(self) -> str:
@@ -106,9 +111,8 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]  # Django has no s
             before=self.before,
             after=self._state(account),
         )
-        Circuit.objects.filter(account=account).update(
-            open_until=None, wait_until=None, reason=None, code=None, config_failures=0
-        )
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM notifyops_private.close_circuit_v1(%s)", [account.pk])
 
     @classmethod
     def _state(cls, account: ProviderAccount) -> dict[str, Any]:

@@ -21,8 +21,20 @@ from django.utils.translation import gettext_lazy as _
 from django_q import admin as django_q_admin
 
 from notifications.account_form import AccountForm
-from notifications.models import ConfigRevision, Intent, LogEntry, ProviderAccount
+from notifications.models import ConfigRevision, Intent, LogEntry, Pause, ProviderAccount
 from notifications.models.read_only_admin import ReadOnlyAdmin
+from notifications.token_admin import ApiTokenAdmin
+from notifications.type_admin import TypeAdmin, TypeRevisionAdmin
+
+__all__ = [
+    "ApiTokenAdmin",
+    "ConfigRevisionAdmin",
+    "IntentAdmin",
+    "LogEntryAdmin",
+    "ProviderAccountAdmin",
+    "TypeAdmin",
+    "TypeRevisionAdmin",
+]
 
 for _model in (
     django_q_admin.Schedule,
@@ -87,6 +99,17 @@ class ConfigRevisionAdmin(ReadOnlyAdmin):
 
     list_display = ("account", "revision", "at", "actor", "reason")
     fields = ("account", "revision", "at", "actor", "reason", "before", "after")
+
+
+@admin.register(Pause)
+class PauseAdmin(ReadOnlyAdmin):
+    """Who paused what, until when, and who let it go on. The console makes and ends them."""
+
+    list_display = ("id", "scope", "name", "reason_code", "actor", "began_at", "ends_at", "resumed_at", "resumed_by")
+    fields = (
+        *("scope", "name", "account", "reason_code", "reason", "actor", "began_at", "ends_at"),
+        *("resumed_at", "resumed_by", "resume_reason"),
+    )
 
 
 @admin.register(ProviderAccount)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -17,10 +18,15 @@ from django.utils import timezone
 from django_q.models import Failure, Success
 from psycopg import AsyncConnection
 
-from notifications import looping, runtime, wiring
-from notifications.delivery import questions, slots
+from notifications import looping, run_lost, runtime, wiring, works
+from notifications.delivery import discovery, slots
 from notifications.delivery.beats import Beat, worker_name
+from notifications.delivery.forgotten import read_lists
 from notifications.delivery.reconcile import SETTLE_S, Desk, reconcile
+from notifications.delivery.restore import tend_recovery
+from notifications.feed.call import Caller
+from notifications.feed.push import AT_ONCE, Pusher, push
+from notifications.policy.windows import span
 from notifications.receipts.apply import apply_received
 
 logger = logging.getLogger(__name__)
@@ -28,6 +34,9 @@ logger = logging.getLogger(__name__)
 TICK_S = 0.25
 # A person who asked waits for this and for the provider.
 ASK_EVERY_S = 1.0
+# After a restore, for what is unknown here: first of all, since it says what an answer "not found" may not free.
+LISTS_EVERY_S = 5.0
+PUSH_EVERY_S = 0.5
 KEEP_TASKS = timedelta(days=1)
 KEEP_FAILURES = timedelta(days=14)
 
@@ -71,13 +80,29 @@ async def apply_receipts(connection: AsyncConnection[Any]) -> None:
     await apply_received(connection)
 
 
+async def recover(connection: AsyncConnection[Any]) -> None:
+    """After a restore: hold what may have been sent, until the provider has been asked about it."""
+    numbers = wiring.rules()
+    protects = span(timedelta(seconds=numbers.window_s), timedelta(seconds=numbers.margin_s))
+    window_s = 0.0 if protects is None else protects.total_seconds()
+    await tend_recovery(connection, window_s=window_s, mode=numbers.site_mode)
+
+
+async def advance_feed(connection: AsyncConnection[Any]) -> None:
+    """Let the outcomes feed show what no earlier entry can come before any more."""
+    await connection.execute("SELECT notifyops_private.advance_horizon_v1()")
+
+
 DUTIES = (
+    Duty("outcomes", 0.5, advance_feed),
     Duty("receipts", 1.0, apply_receipts),
+    Duty("lost_runs", 10.0, run_lost.notice_lost),
     Duty("partitions", 3600.0, make_partitions),
     Duty("forget_beats", 3600.0, forget_beats),
     Duty("purge_tasks", 3600.0, purge_tasks),
-    Duty("forget_questions", 3600.0, questions.forget),
-    Duty("discover_questions", 10.0, lambda connection: questions.discover(connection, settle_s=SETTLE_S)),
+    Duty("forget_questions", 3600.0, discovery.forget),
+    Duty("recovery", 1.0, recover),
+    Duty("discover_questions", 10.0, lambda connection: discovery.discover(connection, settle_s=SETTLE_S)),
 )
 
 
@@ -93,12 +118,13 @@ async def _tend(orphaned: Callable[[], bool]) -> str:
             return "busy"
         ends_at = time.monotonic() + settings.NOTIFYOPS_LOOP_BUDGET_S
         connection = await AsyncConnection.connect(dsn, autocommit=True)
-        asking = asyncio.create_task(_ask(dsn))
+        beside = [asyncio.create_task(each) for each in (_ask(dsn), _push(dsn), works.carry_on())]
         try:
             await _work(connection, slot, lambda: runtime.stopping() or orphaned() or time.monotonic() > ends_at)
         finally:
-            asking.cancel()
-            await asyncio.gather(asking, return_exceptions=True)
+            for each in beside:
+                each.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
             await connection.close()
             await slot.release()
             if not orphaned():
@@ -108,15 +134,30 @@ async def _tend(orphaned: Callable[[], bool]) -> str:
 
 async def _work(connection: AsyncConnection[Any], slot: slots.Slot, ended: Callable[[], bool]) -> None:
     beat, done_at = Beat("chores", 0), dict[str, float]()
-    while not ended():
-        slot.check()
-        runtime.beat()
-        await beat.write(connection, claimed=False)
-        for duty in DUTIES:
-            if time.monotonic() - done_at.get(duty.name, -duty.every_s) >= duty.every_s:
-                done_at[duty.name] = time.monotonic()
-                await _do(duty, connection)
-        await asyncio.sleep(TICK_S)
+    try:
+        while not ended():
+            slot.check()
+            runtime.beat()
+            await beat.write(connection, claimed=False)
+            for duty in (*DUTIES, *_of_apps()):
+                if time.monotonic() - done_at.get(duty.name, -duty.every_s) >= duty.every_s:
+                    done_at[duty.name] = time.monotonic()
+                    await _do(duty, connection)
+            await asyncio.sleep(TICK_S)
+    finally:
+        await beat.end(connection)
+
+
+def _of_apps() -> list[Duty]:
+    """Give the duties that other apps have registered."""
+    return [
+        Duty(one.name, one.every_s, lambda connection, sql=one.statement: _execute(connection, sql))  # type: ignore[misc]
+        for one in works.CHORES.values()
+    ]
+
+
+async def _execute(connection: AsyncConnection[Any], statement: str) -> None:
+    await connection.execute(statement.encode())
 
 
 async def _ask(dsn: str) -> None:
@@ -124,12 +165,15 @@ async def _ask(dsn: str) -> None:
 
     Ends with the slot, wherever it is: what was not answered yet is asked again by the next holder.
     """
-    worker = worker_name("ask", 0)
+    worker, lists_at = worker_name("ask", 0), 0.0
     desk = await asyncio.to_thread(_desk)
     try:
         async with await AsyncConnection.connect(dsn, autocommit=True) as connection:
             while True:
                 try:
+                    if time.monotonic() > lists_at:
+                        await read_lists(connection, desk)
+                        lists_at = time.monotonic() + LISTS_EVERY_S
                     await reconcile(connection, desk, worker=worker)
                 except psycopg.OperationalError:
                     raise
@@ -139,6 +183,33 @@ async def _ask(dsn: str) -> None:
     finally:
         for lookup in desk.lookups.values():
             await lookup.close()
+
+
+async def _push(dsn: str) -> None:
+    """Push the outcomes feed beside the other duties: a receiver may take ten seconds to answer.
+
+    What was not answered when the slot ends is sent again by the next holder, under the same id.
+    """
+    caller = Caller(is_private_allowed=settings.NOTIFYOPS_WEBHOOK_PRIVATE == "yes")
+    busy: dict[int, asyncio.Task[None]] = {}
+    try:
+        async with await AsyncConnection.connect(dsn, autocommit=True) as connection:
+            places = asyncio.Semaphore(AT_ONCE)
+            place = {"site": settings.NOTIFYOPS_SITE, "mode": settings.NOTIFYOPS_SITE_MODE}
+            pusher = Pusher(connection, caller, wiring.webhook_keys, places, random.Random(), **place)  # noqa: S311
+            while True:
+                try:
+                    await push(pusher, busy)
+                except psycopg.OperationalError:
+                    raise
+                except Exception as error:
+                    logger.exception("pushing failed: %s", type(error).__name__, extra={"action": "pushing_failed"})
+                await asyncio.sleep(PUSH_EVERY_S)
+    finally:
+        for task in busy.values():
+            task.cancel()
+        await asyncio.gather(*busy.values(), return_exceptions=True)
+        await caller.close()
 
 
 def _desk() -> Desk:

@@ -32,6 +32,8 @@ INVARIANTS: Final[dict[str, str]] = {
     "result_by_fence": "A result was written under the fence of its own claim.",
     "person_is_named": "An entry that only a person may write names the person.",
     "approver_is_another": "Nobody releases a notification that was asked for in their own name.",
+    "resend_by_two": "What may have arrived, of any generation, is sent anew only where one asked, another confirmed.",
+    "new_key_is_earned": "A new generation is made only where none before it can arrive, or two persons ordered it.",
     "one_id_per_key": "One generation has one message at the provider.",
     "one_intent_per_id": "A provider's message belongs to one intent.",
     "provider_key_is_own": "No two intents share a provider key.",
@@ -52,13 +54,20 @@ INVARIANTS: Final[dict[str, str]] = {
     "default_partition_empty": "No entry stands outside its month's partition.",
 }
 
-# Intents a call: well under a second, and little memory on the server.
-CHUNK: Final = 2000
+# The rules look entries up among those of the call: ten times as many cost a hundred times as much (2,000 notifications
+# in one call 3.4 s, in ten 0.2 s).
+CHUNK: Final = 200
 _ORPHANS: Final = """
     SELECT 'log_has_its_intent', l.intent_id, count(*) || ' entries of an intent that is gone'
     FROM notifyops_private.notifications_logentry l
     WHERE NOT EXISTS (SELECT FROM notifyops_private.notifications_intent i WHERE i.id = l.intent_id)
     GROUP BY l.intent_id
+"""
+
+
+_NEXT: Final = """
+    SELECT least((SELECT min(i.id) FROM notifyops_private.notifications_intent i WHERE i.id > %s),
+        (SELECT min(l.intent_id) FROM notifyops_private.notifications_logentry l WHERE l.intent_id > %s))
 """
 
 
@@ -76,14 +85,25 @@ def check_all(*, using: str = "default", progress: Callable[[int], object] = lam
     yield from check_site(using=using)
     yield from _rows(_ORPHANS, [], using)
     first, last = id_range(using=using)
-    for start in range(first, last + 1, CHUNK):
+    for start, end in chunks(first, last, CHUNK, using=using):
         yield from _rows(
             "SELECT d.* FROM (SELECT coalesce(array_agg(id), '{}') AS ids FROM notifyops_private.notifications_intent"
             " WHERE id BETWEEN %s AND %s) i, notifyops_private.doctor_v1(i.ids) d",
-            [start, start + CHUNK - 1],
+            [start, end],
             using,
         )
-        progress(min(CHUNK, last + 1 - start))
+        progress(end + 1 - start)
+
+
+def chunks(first: int, last: int, size: int, *, using: str = "default") -> Iterator[tuple[int, int]]:
+    """Give the range in parts of at most `size`, past what is empty: a recovery leaves out a thousand million."""
+    start: int | None = first
+    while start is not None and start <= last:
+        end = min(start + size - 1, last)
+        yield start, end
+        with connections[using].cursor() as cursor:
+            cursor.execute(_NEXT, [end, end])
+            (start,) = cursor.fetchone() or (None,)
 
 
 def id_range(*, using: str = "default") -> tuple[int, int]:
@@ -119,7 +139,10 @@ def check_moved(after_entry: int, *, using: str = "default", limit: int = 5000) 
             [after_entry, after_entry, limit],
         )
         ids, newest = cursor.fetchone() or ([], after_entry)
-    return _rows("SELECT * FROM notifyops_private.doctor_v1(%s::bigint[])", [ids], using), newest
+    found: list[Violation] = []
+    for place in range(0, len(ids), CHUNK):
+        found += _rows("SELECT * FROM notifyops_private.doctor_v1(%s::bigint[])", [ids[place : place + CHUNK]], using)
+    return found, newest
 
 
 def _rows(query: str, parameters: list[int] | list[list[int]], using: str) -> list[Violation]:

@@ -120,6 +120,7 @@ class Picked(NamedTuple):
     `recipient` and `data` are given only where the generation has no `body` yet or a person ordered the
     attempt; `erased` says that they are gone. `data` is JSON, parsed where a fault of it concerns one message only.
     `probe`: the one attempt that tells whether an open circuit may close. `body_mode`: the site mode of the `body`.
+    `limited`: its account has a rate, and the caller spends a token for each lease (delivery/rates.py).
     """
 
     id: int
@@ -153,17 +154,25 @@ class Picked(NamedTuple):
     body_sha256: bytes | None
     probe: bool
     body_mode: str | None = None
+    limited: bool = False
 
 
-_PICK = f"SELECT {', '.join(Picked._fields)} FROM notifyops_private.pick_v1(%s::integer, %s::bigint[], %s::bigint[])"
+_PICK = f"SELECT {', '.join(Picked._fields)} FROM notifyops_private.pick_v1(%s, %s::bigint[], %s::bigint[], %s)"
 
 
 async def pick(
-    connection: AsyncConnection[Any], room: int, accounts: Sequence[int], full_lanes: Sequence[int] = ()
+    connection: AsyncConnection[Any],
+    room: int,
+    accounts: Sequence[int],
+    full_lanes: Sequence[int] = (),
+    mode: str = "",
 ) -> list[Picked]:
-    """Lock up to `room` due intents of these accounts, fairly by lane, but for `full_lanes` (account × 64 + lane)."""
+    """Lock up to `room` due intents of these accounts, fairly by lane, but for `full_lanes` (account × 64 + lane).
+
+    Of the blocks of addresses those count that were learned in site mode `mode`, or in none; empty: all.
+    """
     cursor = connection.cursor(binary=True)
-    await cursor.execute(_PICK, (room, list(accounts), list(full_lanes)))
+    await cursor.execute(_PICK, (room, list(accounts), list(full_lanes), mode))
     return [Picked._make(row) for row in await cursor.fetchall()]
 
 
@@ -172,3 +181,33 @@ async def next_due_s(connection: AsyncConnection[Any], accounts: Sequence[int]) 
     cursor = await connection.execute("SELECT notifyops_private.next_due_v1(%s::bigint[])", (list(accounts),))
     row = await cursor.fetchone()
     return None if row is None or row[0] is None else float(row[0])
+
+
+class Corrected(NamedTuple):
+    """The notification to the new address, or the word in `refused` that says why there is none."""
+
+    id: int | None
+    notification_id: str | None
+    refused: str | None
+
+
+def correct(entry: Entry, address: str, *, actor: str, site_mode: str) -> Corrected:
+    """Owe it to another address, and close the one that could not arrive; the caller has opened the transaction.
+
+    `entry` names the old one, the seq that the person saw, the masks for the log, and when the new one is due.
+    """
+    masks = orjson.dumps(dict(entry.detail or {})).decode()
+    with connections["default"].cursor() as cursor:
+        cursor.execute(
+            "SELECT * FROM notifyops_private.correct_v1(%s, %s, %s, %s::jsonb, %s, %s, %s)",
+            [entry.id, entry.seq, address, masks, actor, entry.delay_s or 0.0, site_mode],
+        )
+        return Corrected(*cursor.fetchone())
+
+
+def erase(intent_id: int) -> int:
+    """Erase the content of what a person has just withdrawn, in that transaction; give how many rows held any."""
+    with connections["default"].cursor() as cursor:
+        cursor.execute("SELECT notifyops_private.erase_v1(%s)", [intent_id])
+        erased: int = cursor.fetchone()[0]
+    return erased

@@ -110,7 +110,7 @@ def enqueue_many(items: Iterable[Item], *, using: str = "default") -> list[Enque
     wired = []
     for place, item in enumerate(items, start=1):
         try:
-            wired.append(wire_form(item))
+            wired.append(wire_form(_item(item)))
         except EnqueueError as refusal:
             raise type(refusal)(f"item {place}: {refusal.sentence}", hint=refusal.hint, field=refusal.field) from None
     _require_transaction(using)
@@ -120,6 +120,15 @@ def enqueue_many(items: Iterable[Item], *, using: str = "default") -> list[Enque
         using,
     )
     return [Enqueued(*row) for row in rows]
+
+
+def _item(item: object) -> Item:
+    if not isinstance(item, Item):
+        raise SchemaError(
+            f"it is a {type(item).__name__}, not an Item",
+            hint='Pass outbox.Item("report_ready", report.key, to, {"title": report.title}).',
+        )
+    return item
 
 
 @dataclass(frozen=True, slots=True)

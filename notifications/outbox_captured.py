@@ -24,7 +24,7 @@ class Captured:
     workspace: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Box:
     """The notifications owed since it was opened, read anew at each look: what was rolled back is not among them."""
 
@@ -43,6 +43,9 @@ class Box:
                 row.data or {},
                 intent.workspace,
             )
+
+    def __repr__(self) -> str:
+        return f"Box({list(self)!r})"
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

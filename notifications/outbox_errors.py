@@ -20,7 +20,7 @@ class EnqueueError(Exception):
     `options.locale`), all without repeating addresses or content.
     """
 
-    def __init__(self, sentence: str, *, hint: str = "", field: str = "") -> None:
+    def __init__(self, sentence: str, *, hint: str, field: str = "") -> None:
         super().__init__(f"{sentence}. {hint}" if hint else f"{sentence}.")
         self.sentence = sentence
         self.hint = hint

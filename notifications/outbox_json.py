@@ -39,7 +39,11 @@ def plain(value: Any, place: str, depth: int = 0) -> Any:
     Raises SchemaError for what JSON does not know: dates, decimals, NaN, keys that are no text.
     """
     if depth > DEEPEST:
-        raise SchemaError(f"{place.split('.', 1)[0]} is nested deeper than {DEEPEST} levels", field=place[:60])
+        raise SchemaError(
+            f"{place.split('.', 1)[0]} is nested deeper than {DEEPEST} levels",
+            hint="Send only what the template shows.",
+            field=place[:60],
+        )
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -77,6 +81,10 @@ def _object(value: Mapping[Any, Any], place: str, depth: int) -> dict[str, Any]:
             )
         shown = visible(key)
         if shown in found:
-            raise SchemaError(f"{place} has two keys that read {shown[:60]} once NUL is made visible", field=place)
+            raise SchemaError(
+                f"{place} has two keys that read {shown[:60]} once NUL is made visible",
+                hint="Name them apart without such characters.",
+                field=place,
+            )
         found[shown] = plain(part, f"{place}.{shown[:60]}", depth + 1)
     return found

@@ -45,7 +45,9 @@ def wire_form(item: Item) -> dict[str, Any]:
     """
     data = plain(item.data, "data")
     if not isinstance(data, dict):
-        raise SchemaError("data must be a mapping of names to values", field="data")
+        raise SchemaError(
+            "data must be a mapping of names to values", hint='Pass a dict such as {"title": "Q3"}.', field="data"
+        )
     name = text(item.notification_type, "notification_type")
     kind = registry.get(name)
     if kind is not None:
@@ -82,7 +84,11 @@ def text(value: object, name: str) -> str:
     if not isinstance(value, str):
         raise SchemaError(f"{name} is a {type(value).__name__}, not text", hint="Pass str(value).", field=name)
     if not holds_all(value):
-        raise SchemaError(f"{name} has a character that PostgreSQL cannot hold (NUL or half a pair)", field=name)
+        raise SchemaError(
+            f"{name} has a character that PostgreSQL cannot hold (NUL or half a pair)",
+            hint="Take it out: only in data is it made visible.",
+            field=name,
+        )
     return value
 
 
@@ -90,7 +96,7 @@ def _option(name: str, value: object) -> str:
     if not isinstance(value, datetime):
         return text(value, f"options.{name}")
     if name not in ("not_before", "expires_at"):
-        raise SchemaError(f"option {name} is a time, not text", field=f"options.{name}")
+        raise SchemaError(f"option {name} is a time, not text", hint="Pass text.", field=f"options.{name}")
     if value.tzinfo is None:
         raise SchemaError(f"{name} has no time zone", hint="Use django.utils.timezone.now().", field=f"options.{name}")
     return value.isoformat()

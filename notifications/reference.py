@@ -11,7 +11,7 @@ from typing import Any
 
 from django.apps import AppConfig
 from django.conf import settings
-from django.db import connections, router
+from django.db import connections, router, transaction
 
 from notifications.delivery import site
 from notifications.models import NotificationTypeRow, ProviderAccount, SiteSecret
@@ -21,10 +21,12 @@ from notifications.types import NotificationType, registry
 _INNER, _OUTER, _BLOCK = 0x36, 0x5C, 64
 
 
-def refill(sender: AppConfig, using: str, **_kwargs: Any) -> None:
+def refill(sender: AppConfig, using: str, **told: Any) -> None:
     """Bring the reference rows of database `using` up to date with this release."""
     if not router.allow_migrate_model(using, NotificationTypeRow):
         return
+    if any(is_backwards for _migration, is_backwards in told.get("plan") or ()):
+        return  # the tables are an older release's, whose rows are its own to fill
     tables = connections[using].introspection.table_names()
     if NotificationTypeRow._meta.db_table not in tables:
         return  # migrated back to zero
@@ -45,12 +47,19 @@ def refill(sender: AppConfig, using: str, **_kwargs: Any) -> None:
 
 
 def sync_types(using: str) -> None:
-    """Copy the registry to the table that SQL callers are checked against; disable rows that left the code."""
-    known = []
-    for kind in registry:
-        known.append(kind.name)
-        NotificationTypeRow.objects.using(using).update_or_create(name=kind.name, defaults=_row(kind))
-    NotificationTypeRow.objects.using(using).exclude(name__in=known).update(enabled=False)
+    """Copy the registry to the table that SQL callers are checked against; disable rows that left the code.
+
+    What persons override stays over it, and nobody sees a moment without.
+    """
+    rows = NotificationTypeRow.objects.using(using)
+    known = [kind.name for kind in registry]
+    with transaction.atomic(using=using), connections[using].cursor() as cursor:
+        for kind in registry:
+            rows.update_or_create(name=kind.name, defaults=_row(kind))
+        rows.exclude(name__in=known).update(enabled=False, declared={})
+        cursor.execute(
+            "SELECT notifyops_private.apply_override_v1(name) FROM notifyops_private.notifications_notificationtype"
+        )
 
 
 def _row(kind: NotificationType) -> dict[str, Any]:
@@ -63,6 +72,11 @@ def _row(kind: NotificationType) -> dict[str, Any]:
         "loss_model": kind.loss_model,
         "failure_limit": len(ladder) + 1,
         "enabled": True,
+        "declared": {
+            "enabled": True,
+            "approval": kind.approval.value,
+            "expires_s": kind.expires_after.total_seconds() if kind.expires_after else None,
+        },
     }
 
 

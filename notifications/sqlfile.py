@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from django.db import migrations
 
 _FOLDER = Path(__file__).parent / "sql"
+
+
+_FUNCTION = r"^CREATE (?:OR REPLACE )?FUNCTION {name}\(.*?^(?:END )?\$\$;$"
+
+
+def renewed(file: str, *names: str) -> migrations.RunSQL:
+    """Bring functions of sql/<file>.sql to what stands there now, where an older migration has made them already.
+
+    Their arguments and what they give are unchanged. The way back leaves them: the older text is not at hand.
+    """
+    text = (_FOLDER / f"{file}.sql").read_text("utf-8")
+    found = [re.search(_FUNCTION.format(name=re.escape(name)), text, re.MULTILINE | re.DOTALL) for name in names]
+    made = [re.sub(r"^CREATE FUNCTION", "CREATE OR REPLACE FUNCTION", one[0]) for one in found if one]
+    if len(made) != len(names):
+        raise ValueError(f"{file}.sql does not make all of {', '.join(names)}")
+    return migrations.RunSQL("\n".join(made), migrations.RunSQL.noop)
 
 
 def run_sql(name: str, reverse: str | None = None) -> migrations.RunSQL:

@@ -1,13 +1,14 @@
 """The words of delivery: states, entries, outcomes, and every legal move between states.
 
-This file imports nothing of ours, so that every layer may speak its words. The table `MOVES` is copied into the
-database by a migration and printed in docs/state-machine.md; tests compare the three.
+It imports nothing of ours, so that every layer may speak them. Tests compare `MOVES` with the database and the docs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import product
 
 
 class State(StrEnum):
@@ -50,6 +51,7 @@ class ResultClass(StrEnum):
     RATE_LIMITED = "rate_limited"
     QUOTA = "quota"
     FIX_CONFIG = "fix_config"
+    CONTENT = "content"  # the message itself was refused, and says nothing of its account
     RECIPIENT = "recipient"
     RECIPIENT_SOFT = "recipient_soft"
     CONFLICT = "conflict"
@@ -68,6 +70,7 @@ class Phase(StrEnum):
     """How far one call got."""
 
     NOT_CONNECTED = "not_connected"
+    ENVELOPE = "envelope"  # connected, and the message itself was not handed over
     REQUEST_WRITTEN = "request_written"
     ANSWER_READ = "answer_read"
 
@@ -113,7 +116,11 @@ class NextAction(StrEnum):
 
     QUERY_PROVIDER = "query_provider"
     RETRY_SAME_KEY = "retry_same_key"
-    FIX_CONFIG = "fix_config"
+    RETRY_NEW_KEY = "retry_new_key"  # nothing of the old generation was or will be delivered
+    FIX_CONFIG = "fix_config"  # of the provider account
+    FIX_CONTENT = "fix_content"  # the template; the data stays as it was given
+    FIND_CAUSE = "find_cause"  # nobody said what is wrong
+    ENQUEUE_ANEW = "enqueue_anew"  # no retry can help
     CORRECT_ADDRESS = "correct_address"
     WAIT_FOR_EVENT = "wait_for_event"
     CLOSE_DUPLICATE = "close_duplicate"
@@ -170,10 +177,14 @@ class EntryKind(StrEnum):
     UNCONFIRMED = "unconfirmed"
     CONTRADICTED = "contradicted"
     EVIDENCE = "evidence"
+    RESTORED = "restored"
+    FREED = "freed"
     RETRIED = "retried"
     UNDONE = "undone"
     RE_PREPARED = "re_prepared"
     ADOPTED = "adopted"
+    RESEND_ASKED = "resend_asked"
+    RESEND_DROPPED = "resend_dropped"
     SNOOZED = "snoozed"
     RESUMED = "resumed"
     CLOSED = "closed"
@@ -184,10 +195,7 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One row of MOVES: an entry of `kind`, written by `who`, takes an intent from one state to another.
-
-    `to_state` equal to `from_state` means that the entry states a fact and moves nothing.
-    """
+    """One row of MOVES: an entry of `kind` by `who` moves an intent; to the state where it is, it states a fact."""
 
     kind: EntryKind
     from_state: State
@@ -195,8 +203,7 @@ class Move:
     who: Who
 
 
-# kind: (from any of these, to any of these, written by any of these)
-_MOVING: dict[EntryKind, tuple[set[State], set[State], set[Who]]] = {
+_MOVING: dict[EntryKind, tuple[set[State], set[State], set[Who]]] = {  # from any of these, to any of these, by any
     EntryKind.HELD: ({State.PENDING}, {State.NEEDS_REVIEW}, {Who.INTAKE}),
     EntryKind.RELEASED: ({State.NEEDS_REVIEW}, {State.PENDING}, {Who.PERSON}),
     EntryKind.INVALID: ({State.PENDING, State.RETRY}, {State.NEEDS_REVIEW}, {Who.WORKER}),
@@ -210,6 +217,8 @@ _MOVING: dict[EntryKind, tuple[set[State], set[State], set[Who]]] = {
     EntryKind.RECEIPT: ({State.ACCEPTED}, {State.ACCEPTED, State.NEEDS_REVIEW}, {Who.RECEIPT}),
     EntryKind.UNCONFIRMED: ({State.ACCEPTED}, {State.NEEDS_REVIEW}, {Who.WORKER}),
     EntryKind.CONTRADICTED: ({State.RETRY, State.ACCEPTED}, {State.NEEDS_REVIEW}, {Who.WORKER, Who.RECEIPT}),
+    EntryKind.RESTORED: ({State.PENDING, State.RETRY}, {State.NEEDS_REVIEW}, {Who.WORKER}),
+    EntryKind.FREED: ({State.NEEDS_REVIEW}, {State.PENDING, State.RETRY}, {Who.WORKER}),
     EntryKind.RETRIED: ({State.NEEDS_REVIEW}, {State.RETRY}, {Who.PERSON}),
     EntryKind.UNDONE: ({State.RETRY}, {State.NEEDS_REVIEW}, {Who.PERSON}),
     EntryKind.ADOPTED: ({State.NEEDS_REVIEW}, {State.ACCEPTED}, {Who.PERSON}),
@@ -218,33 +227,24 @@ _MOVING: dict[EntryKind, tuple[set[State], set[State], set[Who]]] = {
     EntryKind.WITHDRAWN: (set(OPEN - {State.SENDING}), {State.CANCELLED}, {Who.PERSON, Who.INTAKE}),
     EntryKind.SUPERSEDED: ({State.PENDING, State.RETRY}, {State.CANCELLED}, {Who.INTAKE}),
 }
-# kind: (stated in any of these, by any of these); the intent stays where it is
-_STATING: dict[EntryKind, tuple[set[State], set[Who]]] = {
+_STATING: dict[EntryKind, tuple[set[State], set[Who]]] = {  # in any of these, by any of these; it stays where it is
     EntryKind.LATE: (set(State), {Who.WORKER}),
     EntryKind.RECEIPT: ({State.NEEDS_REVIEW, State.CLOSED, State.CANCELLED}, {Who.RECEIPT}),
     EntryKind.CONTRADICTED: ({State.NEEDS_REVIEW}, {Who.WORKER, Who.RECEIPT}),
     EntryKind.EVIDENCE: (set(State), {Who.WORKER}),
     EntryKind.RE_PREPARED: ({State.PENDING, State.RETRY}, {Who.WORKER}),
+    EntryKind.RESEND_ASKED: ({State.NEEDS_REVIEW}, {Who.PERSON}),
+    EntryKind.RESEND_DROPPED: ({State.NEEDS_REVIEW}, {Who.PERSON}),
     EntryKind.SNOOZED: ({State.NEEDS_REVIEW}, {Who.PERSON}),
     EntryKind.RESUMED: ({State.NEEDS_REVIEW}, {Who.PERSON}),
 }
 
 
-def _moves() -> tuple[Move, ...]:
-    moving = [
-        Move(kind, from_state, to_state, by)
-        for kind, (from_states, to_states, writers) in _MOVING.items()
-        for from_state in sorted(from_states)
-        for to_state in sorted(to_states)
-        for by in sorted(writers)
-    ]
-    stating = [
-        Move(kind, here, here, by)
-        for kind, (heres, writers) in _STATING.items()
-        for here in sorted(heres)
-        for by in sorted(writers)
-    ]
-    return (*moving, *stating)
+def _moves() -> Iterator[Move]:
+    for kind, (from_states, to_states, writers) in _MOVING.items():
+        yield from (Move(kind, *way) for way in product(sorted(from_states), sorted(to_states), sorted(writers)))
+    for kind, (heres, writers) in _STATING.items():
+        yield from (Move(kind, here, here, by) for here, by in product(sorted(heres), sorted(writers)))
 
 
-MOVES = _moves()
+MOVES = tuple(_moves())

@@ -30,8 +30,8 @@ class NotificationType:
     `template` is a folder of subject.txt, body.txt and, if wanted, body.html; translations stand in its subfolders.
     `data` is a TypedDict: the schema of what the caller passes. `retry_delays` None means the installation's default;
     the ladder's length plus one is the number of failures that a person is spared. `still_wanted(report_id)` is asked
-    before anything is sent late or by a person's retry: may the business have moved on? `tags` go to the provider
-    with each message.
+    before anything is sent late or by a person's retry: may the business have moved on? Its no makes a case of what a
+    person ordered, who may outweigh it with a text. `tags` go to the provider with each message.
     """
 
     name: str

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import os
 import re
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import connection
@@ -15,9 +17,8 @@ from notifications.delivery.reconcile import Desk
 from notifications.delivery.shop import Account, Rules, Shop
 from notifications.models import ProviderAccount
 from notifications.providers.base import Lookup, LookupBudget, Provider
-from notifications.providers.resend import ResendProvider
+from notifications.providers.kinds import Kind, Setup, kinds
 from notifications.providers.resend_events import EventsApi
-from notifications.providers.resend_lookup import ResendLookup
 from notifications.receipts.verify import key_of
 
 logger = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ def rules() -> Rules:
         concurrency=settings.NOTIFYOPS_CONCURRENCY,
         poll_s=settings.NOTIFYOPS_POLL_MAX_MS / 1000,
         config_failures=settings.NOTIFYOPS_BREAKER_FAILURES,
+        outage_failures=settings.NOTIFYOPS_BREAKER_FAILURES,
         cooldown_s=settings.NOTIFYOPS_BREAKER_COOLDOWN_S,
         sends=settings.NOTIFYOPS_SITE_MODE != "off",
         site_mode=settings.NOTIFYOPS_SITE_MODE,
@@ -58,20 +60,36 @@ _NOT_LIBPQ = frozenset(
 )
 
 
+# The site modes in which a call may reach a real person.
+_REACHING = frozenset({"live", "redirect"})
+
+
 class Unusable(Exception):
     """This host cannot use an account; the text says why and how to mend it."""
 
 
 def provider(row: ProviderAccount, numbers: Rules) -> Provider:
     """Give the adapter for one account. Raises Unusable."""
-    if row.kind != "resend":
-        raise Unusable(f"Account {row.name}: this release has no adapter of kind {row.kind!r}; use resend.")
-    secret = _secret(row, row.api_key_ref)
-    base_url = _base_url(row)
+    kind = _kind(row)
+    if kind.development and settings.NOTIFYOPS_SITE_MODE in _REACHING:
+        raise Unusable(
+            f"Account {row.name}: kind {kind.name} reaches nobody, and people wait for the messages of a site in mode "
+            f"{settings.NOTIFYOPS_SITE_MODE}; give it another kind, or disable it."
+        )
+    secret = _secret(row, row.api_key_ref) if row.api_key_ref or kind.needs_secret else ""
+    base_url = _base_url(row) if kind.needs_url else ""
     try:
-        return ResendProvider(base_url=base_url, api_key=secret, connections=numbers.concurrency + numbers.reserve)
+        return kind.provider(Setup(base_url, secret, numbers.concurrency + numbers.reserve))
     except ValueError as error:
         raise Unusable(f"Account {row.name}: {error}") from error
+
+
+def _kind(row: ProviderAccount) -> Kind:
+    known = kinds()
+    if row.kind not in known:
+        names = ", ".join(sorted(known))
+        raise Unusable(f"Account {row.name}: there is no adapter of kind {row.kind!r} on this host; use {names}.")
+    return known[row.kind]
 
 
 def desk() -> Desk:
@@ -80,24 +98,50 @@ def desk() -> Desk:
     An account without a look-up key on this host is left out: questions about it are answered with "unavailable".
     """
     lookups: dict[int, Lookup] = {}
-    for row in ProviderAccount.objects.filter(kind="resend").exclude(lookup_key_ref=""):
+    for row in ProviderAccount.objects.exclude(lookup_key_ref=""):
         try:
-            secret = _secret(row, row.lookup_key_ref)
-            lookups[row.pk] = ResendLookup(base_url=_base_url(row), api_key=secret)
+            make = _kind(row).lookup
+            if make is not None:
+                lookups[row.pk] = make(Setup(_base_url(row), _secret(row, row.lookup_key_ref)))
         except (Unusable, ValueError) as refusal:
             # No fault: asking is an offer, and each question is told why it gets no answer.
             logger.info("%s", refusal, extra={"action": "lookup_unusable", "account": row.name})
+    known = kinds()
+    mute = [row.pk for row in ProviderAccount.objects.all() if row.kind in known and known[row.kind].lookup is None]
     budget = LookupBudget(per_s=settings.NOTIFYOPS_LOOKUP_PER_S)
-    return Desk(lookups, dict.fromkeys(lookups, budget), mode=settings.NOTIFYOPS_SITE_MODE)
+    return Desk(
+        lookups,
+        dict.fromkeys(lookups, budget),
+        mode=settings.NOTIFYOPS_SITE_MODE,
+        site=settings.NOTIFYOPS_SITE,
+        redirect_to=settings.NOTIFYOPS_REDIRECT_TO if settings.NOTIFYOPS_SITE_MODE == "redirect" else "",
+        mute=frozenset(mute),
+    )
 
 
 def _base_url(row: ProviderAccount) -> str:
     # Out of the modes that may reach real people an account's own address does not count: it may be a copy's.
-    own_url = row.base_url if settings.NOTIFYOPS_SITE_MODE in ("live", "redirect") else ""
-    base_url = own_url or settings.NOTIFYOPS_RESEND_BASE_URL
+    own_url = row.base_url if settings.NOTIFYOPS_SITE_MODE in _REACHING else ""
+    name = f"NOTIFYOPS_{row.kind.upper().replace('-', '_')}_BASE_URL"
+    given = getattr(settings, name, None) or os.environ.get(name, "")
+    base_url = own_url or given
     if not base_url:
-        raise Unusable(f"Account {row.name}: no base URL; set NOTIFYOPS_RESEND_BASE_URL or the account's own.")
+        raise Unusable(f"Account {row.name}: no base URL; set {name} or the account's own.")
+    if settings.NOTIFYOPS_SITE_MODE not in _REACHING and not _kind(row).has_sandbox and not _is_here(base_url):
+        # Of a kind without a stand-in nobody knows which addresses are the real ones.
+        raise Unusable(
+            f"Account {row.name}: {name} is not an address of this machine, and a site in mode "
+            f"{settings.NOTIFYOPS_SITE_MODE} may reach nobody; name 127.0.0.1, or set NOTIFYOPS_SITE_MODE."
+        )
     return str(base_url)
+
+
+def _is_here(base_url: str) -> bool:
+    try:
+        host = urlsplit(base_url).hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _secret(row: ProviderAccount, reference: str) -> str:
@@ -158,4 +202,7 @@ def account(row: ProviderAccount, numbers: Rules) -> Account:
             f"Account {row.name}: its deadline of {timeout_s:g} s does not fit into the lease of "
             f"{numbers.lease_s:g} s; shorten it, or raise NOTIFYOPS_LEASE_S."
         )
-    return Account(row.pk, row.name, row.sender, provider(row, numbers), timeout_s, row.declares_receipts)
+    adapter = provider(row, numbers)
+    # Where nothing ever confirms a message, a missing receipt says nothing.
+    receipts = row.declares_receipts and bool(adapter.capabilities.receipts)
+    return Account(row.pk, row.name, row.sender, adapter, timeout_s, receipts)

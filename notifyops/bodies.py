@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any
+
+from notifyops.headers import ALWAYS, policy
 
 Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[dict[str, Any], Receive, Send], Coroutine[Any, Any, None]]
 
-_TEXT: Final = b"too large\n"
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What is answered instead."""
+
+    body: bytes = b"too large\n"
+    media_type: bytes = b"text/plain"
 
 
-def limited(inner: Application, *, prefix: str, most: int) -> Application:
+PLAIN = Refusal()
+
+
+def limited(inner: Application, *, prefix: str, most: int, refusal: Refusal = PLAIN) -> Application:
     """Give the application with bodies under `prefix` limited to `most` bytes, whatever their length claims to be."""
 
     async def application(scope: dict[str, Any], receive: Receive, send: Send) -> None:
@@ -22,7 +34,7 @@ def limited(inner: Application, *, prefix: str, most: int) -> Application:
             return
         body = None if _claims(scope) > most else await _read(receive, most)
         if body is None:
-            await _refuse(send)
+            await _refuse(send, refusal)
             return
         await inner(scope, _given_first(body, receive), send)
 
@@ -57,8 +69,11 @@ def _given_first(message: Message, receive: Receive) -> Receive:
     return next_message
 
 
-async def _refuse(send: Send) -> None:
-    length = str(len(_TEXT)).encode()
-    headers = [(b"content-type", b"text/plain"), (b"content-length", length), (b"connection", b"close")]
+async def _refuse(send: Send, refusal: Refusal) -> None:
+    length = str(len(refusal.body)).encode()
+    headers = [(b"content-type", refusal.media_type), (b"content-length", length), (b"connection", b"close")]
+    # Django, which adds these to all that it answers, has not begun.
+    safe = ALWAYS | {"Content-Security-Policy": policy()}
+    headers += [(name.lower().encode(), value.encode()) for name, value in safe.items()]
     await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": _TEXT})
+    await send({"type": "http.response.body", "body": refusal.body})

@@ -27,6 +27,16 @@ from notifyops.postmaster import clear_leftovers, explain
 SYSTEM_USER: Final = "notifyops"
 # initdb takes 40 MB, the first write-ahead segments 32 MB more; below this the first backlog fills the disk.
 LEAST_FREE_BYTES: Final = 300 * 1024 * 1024
+# What a caller gets wrong is his to read: statements, their parameters and the rows they fail on hold addresses and
+# content, and the server's log is nobody's place for them (postgresql.org/docs/18/runtime-config-logging.html).
+DISCREET: Final = (
+    "log_statement=none",
+    "log_min_error_statement=panic",
+    "log_min_duration_statement=-1",
+    "log_parameter_max_length=0",
+    "log_parameter_max_length_on_error=0",
+    "log_error_verbosity=terse",
+)
 PLAIN: Final = {"LC_ALL": "C.UTF-8", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
 
 
@@ -47,6 +57,7 @@ class Server:
             f"port={self.port}",
             f"unix_socket_directories={self.sockets}",
             "unix_socket_permissions=0700",
+            *DISCREET,
             *settings,
         )
         argv = [str(self.binaries / "postgres"), "-D", str(self.data)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import secrets
@@ -21,6 +22,7 @@ from notifyops.env import BadValue
 from notifyops.installation import Person
 from notifyops.terminal import say
 
+WEBHOOK_KEPT_IN: Final = "sandbox-webhook-secret"
 ROLES: Final = {"olga": "operator", "lena": "lead", "vera": "viewer"}
 # What `make up` lets the writer role enqueue in: the default workspace and the one of the documents' examples.
 WORKSPACES: Final = ("", "acme")
@@ -72,20 +74,29 @@ def grant_workspaces(owner_url: str, writer: str) -> None:
 
 
 def webhook_secret(home: Path, *, sandbox_url: str, web_url: str, key: str) -> str:
-    """Register the console's address with the sandbox unless it is; give the signing secret, or "" and a sentence."""
-    kept, address = home / "sandbox-webhook-secret", f"{web_url}/api/v1/providers/resend/events"
+    """Register the console's address with the sandbox unless it is, and give the signing secret.
+
+    Where the sandbox does not take it, a sentence says so, and the kept one is given: it is registered later. One that
+    was rotated at the sandbox takes the place of the one that was kept: the sandbox signs with both for a day.
+    """
+    address = f"{web_url}/api/v1/providers/resend/events"
     try:
         listed = _ask(f"{sandbox_url}/webhooks", key)["data"]
-        if kept.exists() and any(hook.get("endpoint") == address for hook in listed):
-            return kept.read_text(encoding="utf-8").strip()
-        body = {"endpoint": address, "events": ["email.sent", *EVENTS]}
-        secret = str(_ask(f"{sandbox_url}/webhooks", key, body)["signing_secret"])
+        known = [hook["signing_secret"] for hook in listed if hook["endpoint"] == address]
+        body = {"endpoint": address, "events": ["email.sent", *EVENTS], "signing_secret": kept_secret(home)}
+        secret = known[0] if known else str(_ask(f"{sandbox_url}/webhooks", key, body)["signing_secret"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         detail = error.read().decode("utf-8", "replace") if isinstance(error, urllib.error.HTTPError) else str(error)
         say(f"  The sandbox did not take the webhook, so no receipts will come: {detail}")
-        return ""
-    keep.write(kept, secret)
+        return kept_secret(home)
+    keep.write(home / WEBHOOK_KEPT_IN, secret)
     return secret
+
+
+def kept_secret(home: Path) -> str:
+    """Give the secret that the console checks receipts with, made on first use: known before the sandbox is there."""
+    # Source: standard-webhooks spec, Signature scheme: whsec_ and 24 to 64 random bytes in base64.
+    return keep.once(home / WEBHOOK_KEPT_IN, f"whsec_{base64.b64encode(secrets.token_bytes(24)).decode()}")
 
 
 # Source: resend.com/docs/webhooks/emails: the events about one e-mail.

@@ -1,11 +1,17 @@
-"""Structured logs: one JSON object a line on stderr. Never content: an exception is told by type and place only."""
+"""Structured logs: one JSON object a line, on stderr; of commands, whose terminal is for sentences, in a file.
+
+Never content: an exception is told by type and place only.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
+import os
+import sys
 import traceback
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 # What every record has by itself; all other attributes came by `extra` and are facts to print.
@@ -44,23 +50,38 @@ def _exception(error: BaseException) -> dict[str, Any]:
     }
 
 
-def configuration() -> dict[str, Any]:
-    """Give Django's LOGGING: all of it to stderr, django-q2 without its line per task."""
+def configuration(*, commands_log: Path | None = None) -> dict[str, Any]:
+    """Give Django's LOGGING: all of it to one place, django-q2 without its line per task.
+
+    `commands_log` is given by a command that people type: it gets the lines where it can be written. Elsewhere stderr
+    does, unless that is a terminal.
+    """
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"json": {"()": "notifyops.logs.JsonLines"}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
-        "root": {"handlers": ["stderr"], "level": "INFO"},
+        "handlers": {"lines": {"formatter": "json", **_handler(commands_log)}},
+        "root": {"handlers": ["lines"], "level": "INFO"},
         "loggers": {
-            name: {"handlers": ["stderr"], "level": level, "propagate": False}
+            name: {"handlers": ["lines"], "level": level, "propagate": False}
             for name, level in (
                 ("django", "INFO"),
                 # INFO prints a line for each task that is queued and each that is done.
                 ("django-q", "WARNING"),
                 ("django.server", "WARNING"),
+                # INFO prints four lines for each login.
+                ("axes", "WARNING"),
                 ("uvicorn", "INFO"),
                 ("uvicorn.access", "WARNING"),
             )
         },
     }
+
+
+def _handler(commands_log: Path | None) -> dict[str, Any]:
+    if commands_log is None:
+        return {"class": "logging.StreamHandler"}
+    if os.access(commands_log if commands_log.exists() else commands_log.parent, os.W_OK):
+        # Opened by the first line: most commands log nothing.
+        return {"class": "logging.FileHandler", "filename": str(commands_log), "delay": True, "encoding": "utf-8"}
+    return {"class": "logging.NullHandler" if sys.stderr.isatty() else "logging.StreamHandler"}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from notifyops import dsn, env, installation, keep, logs
+from notifyops import dsn, env, installation, keep, logs, proxy, safety
 from notifyops.databases import databases
 
 BASE_DIR: Final = Path(__file__).resolve().parent.parent
@@ -55,6 +56,8 @@ NOTIFYOPS_RESEND_BASE_URL = env.resend_base_url(
     sandbox_url=NOTIFYOPS_INSTALLATION.sandbox_url if NOTIFYOPS_INSTALLATION else "",
     sandbox_port=NOTIFYOPS_SANDBOX_PORT,
 )
+# Of accounts of kind smtp that name no server of their own; providers/smtp.py says what the schemes mean.
+NOTIFYOPS_SMTP_BASE_URL = _env.url("NOTIFYOPS_SMTP_BASE_URL", schemes=("smtp", "smtps", "smtp+cleartext"))
 _KEY: Final = {"pattern": r"[\x21-\x7e]{3,200}", "allowed": "3 to 200 visible ASCII characters, such as re_…"}
 NOTIFYOPS_RESEND_API_KEY = _env.secret("NOTIFYOPS_RESEND_API_KEY", **_KEY)
 NOTIFYOPS_RESEND_LOOKUP_KEY = _env.secret("NOTIFYOPS_RESEND_LOOKUP_KEY", **_KEY)
@@ -63,6 +66,8 @@ NOTIFYOPS_RESEND_WEBHOOK_SECRETS = _env.words(
 )
 # Of one event: 75 tags of 512 characters, 50 addresses of 254 and a subject of 998 are 52 kB; real ones are below 3 kB.
 NOTIFYOPS_RECEIPT_BYTES = 65_536
+# Of one call of the API: a batch of 1,000 with 4 kB of data each.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 4_194_304
 NOTIFYOPS_ALERT_TELEGRAM_TOKEN = _env.secret(
     "NOTIFYOPS_ALERT_TELEGRAM_TOKEN", pattern=r"[0-9]+:[A-Za-z0-9_-]+", allowed="a bot token such as 123456:ABC…"
 )
@@ -70,14 +75,23 @@ NOTIFYOPS_ALERT_TELEGRAM_CHAT_ID = _env.text(
     "NOTIFYOPS_ALERT_TELEGRAM_CHAT_ID", pattern=r"-?[0-9]{1,20}|@[A-Za-z0-9_]{4,64}", allowed="a number or an @name"
 )
 NOTIFYOPS_ALERT_WEBHOOK_URL = _env.url("NOTIFYOPS_ALERT_WEBHOOK_URL")
+# Whether outcomes may be pushed to addresses inside our own network, and without TLS.
+NOTIFYOPS_WEBHOOK_PRIVATE = _env.choice("NOTIFYOPS_WEBHOOK_PRIVATE", "no", ("no", "yes"))
 NOTIFYOPS_PUBLIC_URL = _env.url("NOTIFYOPS_PUBLIC_URL")
 
 # --- The database -----------------------------------------------------------------------------------------------
 _urls = env.database_urls(_env, known=NOTIFYOPS_INSTALLATION.database if NOTIFYOPS_INSTALLATION else {})
 NOTIFYOPS_DATABASE_PLACE = dsn.place(_urls[NOTIFYOPS_ROLE]) if _urls else f"{NOTIFYOPS_HOME} (nothing runs there)"
 _IN_CLUSTER: Final = NOTIFYOPS_ROLE == "worker"
+# Of a process that serves: how many connections its threads share; 0: each request opens its own, as commands do.
+_SERVES: Final = _env.text("NOTIFYOPS_PROCESS") == "served"
+NOTIFYOPS_WEB_POOL = _env.whole("NOTIFYOPS_WEB_POOL", 32 if _SERVES else 0, low=0, high=500)
 DATABASES: dict[str, dict[str, Any]] = databases(
-    _urls.get(NOTIFYOPS_ROLE, ""), owner_url=_urls.get("owner", ""), in_cluster=_IN_CLUSTER
+    _urls.get(NOTIFYOPS_ROLE, ""),
+    owner_url=_urls.get("owner", ""),
+    in_cluster=_IN_CLUSTER,
+    serves=_SERVES,
+    pool=NOTIFYOPS_WEB_POOL,
 )
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -128,9 +142,16 @@ INSTALLED_APPS = [
     "django_htmx",
     "django_filters",
     "csp",
+    "axes",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
 ]
 MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",  # outermost, so that static files and errors carry it as well
+    "notifyops.headers.middleware",
+    "notifyops.proxy.middleware",  # before all that ask who the client is, or whether it came by TLS
+    "notifications.api.problems.middleware",  # before all that may answer an error below /api/v1 in its own words
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -138,15 +159,19 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "reviews.signin.gate.Gate",
+    "axes.middleware.AxesMiddleware",  # last, as it asks for
 ]
 _CONTEXT: Final = (
     "django.template.context_processors.request",
     "django.contrib.auth.context_processors.auth",
     "django.contrib.messages.context_processors.messages",
     "django.template.context_processors.i18n",
+    "reviews.theme.context",
 )
 TEMPLATES = [
     {
@@ -166,33 +191,27 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
-# Loopback without TLS must be able to log in; a live site must never send its session in the clear.
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = NOTIFYOPS_SITE_MODE == "live"
-SESSION_COOKIE_HTTPONLY = True
-SESSION_COOKIE_SAMESITE = "Lax"
-SECURE_CONTENT_TYPE_NOSNIFF = True
-SECURE_REFERRER_POLICY = "same-origin"
-X_FRAME_OPTIONS = "DENY"
-CONTENT_SECURITY_POLICY = {
-    "DIRECTIVES": {
-        "default-src": ["'none'"],
-        "script-src": ["'self'"],
-        "style-src": ["'self'"],
-        "connect-src": ["'self'"],
-        "img-src": ["'self'", "data:"],
-        "font-src": ["'self'"],
-        "form-action": ["'self'"],
-        "base-uri": ["'none'"],
-        "frame-ancestors": ["'none'"],
-    }
-}
+# Five wrong passwords for one name from one address, then a quarter of an hour of rest.
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+NOTIFYOPS_SECOND_FACTOR = safety.second_factor(_env, site_mode=NOTIFYOPS_SITE_MODE)
+# How old the second factor may be when a lead does what cannot be taken back.
+NOTIFYOPS_STEP_UP_S = _env.whole("NOTIFYOPS_STEP_UP_S", 900, low=30, high=86_400)
+NOTIFYOPS_SESSION_IDLE_S = _env.whole("NOTIFYOPS_SESSION_IDLE_S", 7200, low=60, high=604_800)
+SESSION_COOKIE_AGE = NOTIFYOPS_SESSION_S = _env.whole("NOTIFYOPS_SESSION_S", 43_200, low=60, high=1_209_600)
+NOTIFYOPS_TRUSTED_PROXIES = proxy.trusted(_env)
+# Cookies, headers, TLS, and the apps that lock logins and check codes: each named in safety.py.
+globals().update(
+    safety.settings(site=NOTIFYOPS_SITE, site_mode=NOTIFYOPS_SITE_MODE, is_behind_proxy=bool(NOTIFYOPS_TRUSTED_PROXIES))
+)
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 LANGUAGE_CODE = NOTIFYOPS_LANGUAGE = _env.choice("NOTIFYOPS_LANGUAGE", "en", ("en", "zh-hans"))
-LOCALE_PATHS = [BASE_DIR / "notifications" / "locale", BASE_DIR / "reviews" / "locale"]
+LOCALE_PATHS = [BASE_DIR / place / "locale" for place in ("notifications", "reviews", "reviews/signin")]
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True  # no collectstatic step to forget
-LOGGING = logs.configuration()
+_IS_COMMAND: Final = _env.text("NOTIFYOPS_PROCESS") == "command"
+LOGGING = logs.configuration(commands_log=NOTIFYOPS_HOME / "logs" / "commands.log" if _IS_COMMAND else None)

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Final
 
-from notifyops import children, firstrun, hosting, installation, keep, plan, postmaster
+from notifyops import children, firstrun, hosting, installation, keep, plan, postmaster, standin
 from notifyops.env import BadValue
 from notifyops.terminal import say, step
 from notifyops.watchdog import Watchdog
@@ -91,6 +91,8 @@ def _run(ours: plan.Plan, cleanup: contextlib.ExitStack) -> None:
     if not hosting.is_free(ours.port):
         raise BadValue(f"Port {ours.port} is in use: end the program that listens there, or set NOTIFYOPS_PORT.")
     say(f"notifyops starts in {ours.home}")
+    for sentence in ours.ignored:
+        say(f"  {sentence}")
     ours.logs.mkdir(mode=0o700, exist_ok=True)
     sandbox = children.Child(ours.sandbox())
     cleanup.callback(_stop, [sandbox])
@@ -104,13 +106,16 @@ def _run(ours: plan.Plan, cleanup: contextlib.ExitStack) -> None:
         firstrun.run(("manage.py", "migrate", "-v0"), base=plan.BASE, env=ours.env())
     found = replace(found, people=firstrun.people(ours.home, base=plan.BASE, env=ours.env()))
     firstrun.grant_workspaces(database.urls["owner"], ours.roles["writer"])
-    everyone = [sandbox, *_start_served(ours, sandbox, cleanup), *([database.child] if database.child else [])]
+    with step("sandbox"):
+        provider = _provider(ours, sandbox)
+        provider.wait()
+    everyone = [sandbox, *_start_served(ours, cleanup), *([database.child] if database.child else [])]
     installation.write(_with_pids(found, everyone))
-    if ours.uses_sandbox:  # demo cases have no place in the queue of a site that mails people
+    if ours.uses_sandbox and provider.is_ready:  # demo cases have no place in the queue of a site that mails people
         firstrun.play(ours.home, base=plan.BASE, env=ours.env())
     who = next((f"operator: {one.username} / {one.password}" for one in found.people if one.role == "operator"), "")
     say(f"READY {ours.web_url}/reviews/ ({who or 'log in with the account that you know'})")
-    _keep(everyone, found, Watchdog(_named(everyone, "qcluster"), database.urls["worker"]))
+    _keep(everyone, found, Watchdog(_named(everyone, "qcluster"), database.urls["worker"]), provider)
 
 
 def _database(ours: plan.Plan, cleanup: contextlib.ExitStack) -> plan.Database:
@@ -127,15 +132,18 @@ def _database(ours: plan.Plan, cleanup: contextlib.ExitStack) -> plan.Database:
     return plan.Database(urls, child)
 
 
-def _start_served(
-    ours: plan.Plan, sandbox: children.Child, cleanup: contextlib.ExitStack
-) -> tuple[children.Child, children.Child]:
-    """Start console and cluster once the sandbox has given the secret of the console's webhook."""
-    with step("sandbox"):
-        _await_answer(sandbox, f"{ours.sandbox_url}/webhooks", any_status=True)
-    secret = firstrun.webhook_secret(
-        ours.home, sandbox_url=ours.sandbox_url, web_url=ours.web_url, key=ours.sandbox_full_key
-    )
+def _provider(ours: plan.Plan, sandbox: children.Child) -> standin.Standin:
+    def register() -> None:
+        firstrun.webhook_secret(
+            ours.home, sandbox_url=ours.sandbox_url, web_url=ours.web_url, key=ours.sandbox_full_key
+        )
+
+    return standin.Standin(sandbox, ours.sandbox_url, ours.sandbox_journal, register)
+
+
+def _start_served(ours: plan.Plan, cleanup: contextlib.ExitStack) -> tuple[children.Child, children.Child]:
+    """Start console and cluster; the console knows the secret that the sandbox signs with, now or when it serves."""
+    secret = firstrun.kept_secret(ours.home)
     web, cluster = children.Child(ours.web(webhook_secret=secret)), children.Child(ours.cluster())
     cleanup.callback(_stop, [web, cluster])
     with step("console and cluster"):
@@ -145,7 +153,7 @@ def _start_served(
     return web, cluster
 
 
-def _await_answer(child: children.Child, url: str, *, any_status: bool = False) -> None:
+def _await_answer(child: children.Child, url: str) -> None:
     """Wait until the child answers; one that ends instead, or never answers, is a sentence that names its log."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     end = time.monotonic() + ANSWER_WITHIN_S
@@ -155,8 +163,6 @@ def _await_answer(child: children.Child, url: str, *, any_status: bool = False) 
             return
         except urllib.error.HTTPError as error:
             error.close()
-            if any_status:
-                return
         except OSError:
             pass
         if children.has_ended(child.pid):
@@ -165,7 +171,9 @@ def _await_answer(child: children.Child, url: str, *, any_status: bool = False) 
     raise BadValue(f"{child.command.name} does not answer at {url}: see {child.command.log}.")
 
 
-def _keep(everyone: list[children.Child], found: installation.Installation, dog: Watchdog) -> None:
+def _keep(
+    everyone: list[children.Child], found: installation.Installation, dog: Watchdog, provider: standin.Standin
+) -> None:
     """Restart what dies until we are told to end."""
     looks = 0
     while True:
@@ -175,6 +183,7 @@ def _keep(everyone: list[children.Child], found: installation.Installation, dog:
             code = child.tend()
             if code is not None:
                 say(f"{child.command.name} ended with code {code} and starts again (log: {child.command.log})")
+        provider.look()
         if dog.look():
             say("The cluster claimed nothing for 30 s and was killed; a fresh one starts.")
         if before != [child.pid for child in everyone]:

@@ -7,4 +7,5 @@ import os
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "notifyops.settings")
+os.environ["NOTIFYOPS_PROCESS"] = "served"
 application = get_wsgi_application()

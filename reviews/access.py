@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Concatenate, Final, ParamSpec
 from urllib.parse import urlsplit
@@ -15,16 +16,23 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.cache import patch_vary_headers
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
+from notifications.live.hub import HUB
+from reviews import theme
+from reviews.replies import END_OF_POLLING
 from reviews.standing import Standing, read_standing
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 PageView = Callable[Concatenate[HttpRequest, Standing, P], HttpResponse]
 
-_QUERY_CANCELED: Final = "57014"
+# A statement that took too long, and a lock that was not to be had.
+_TOOK_TOO_LONG: Final = ("57014", "55P03")
+# Asked for by pages that wait, not by a click.
+POLLED: Final = frozenset({"answers", "outcome", "beat", "bulk", "live"})
 _NO_HTMX_SWAP: Final = "text/plain; charset=utf-8"
 
 
@@ -39,9 +47,9 @@ def login_needed(view: View[P]) -> View[P]:
         try:
             if request.user.is_authenticated:
                 return view(request, *args, **kwargs)
-            return _to_login(request)
+            return to_login(request)
         except (OperationalError, InterfaceError) as error:
-            return _unavailable(request, error)
+            return unavailable(request, error)
 
     return wrapped
 
@@ -53,18 +61,31 @@ def console_page(view: PageView[P]) -> View[P]:
     def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         if not request.user.has_perm("reviews.view_case"):
             raise PermissionDenied
+        mark = HUB.mark()  # before anything is read
         with transaction.atomic():
-            return view(request, read_standing(), *args, **kwargs)
+            return view(request, replace(read_standing(), mark=mark), *args, **kwargs)
 
     return wrapped
 
 
-def _to_login(request: HttpRequest) -> HttpResponse:
+def to_login(request: HttpRequest) -> HttpResponse:
+    """Lead to the login, and from there back to the page."""
+    return to_page(request, settings.LOGIN_URL)
+
+
+def to_page(request: HttpRequest, place: str) -> HttpResponse:
+    """Lead to a page, named or by its address, that leads back to this one. Nothing that was asked for is done."""
     page = _full_page(request)
     if request.headers.get("HX-Request") != "true":
-        return redirect_to_login(page)
-    login = f"{resolve_url(settings.LOGIN_URL)}?{urlencode({'next': page})}"
-    return HttpResponse(status=401, headers={"HX-Redirect": login})
+        answer: HttpResponse = redirect_to_login(page, resolve_url(place))
+    elif request.resolver_match and request.resolver_match.url_name in POLLED:
+        # Nobody clicked: the page keeps what was typed in it, and the next click leads on.
+        answer = HttpResponse(status=END_OF_POLLING, headers={"HX-Reswap": "none"})
+    else:
+        there = f"{resolve_url(place)}?{urlencode({'next': page})}"
+        answer = HttpResponse(status=401, headers={"HX-Redirect": there})
+    patch_vary_headers(answer, ("HX-Request",))
+    return answer
 
 
 def _full_page(request: HttpRequest) -> str:
@@ -74,18 +95,28 @@ def _full_page(request: HttpRequest) -> str:
         return f"{shown.path}?{shown.query}" if shown.query else shown.path
     if request.method in ("GET", "HEAD"):
         return request.get_full_path()
+    if request.path_info.startswith("/admin/"):
+        return request.path
     intent_id = (request.resolver_match.kwargs if request.resolver_match else {}).get("intent_id")
     return reverse("reviews:case", args=[intent_id]) if intent_id is not None else reverse("reviews:queue")
 
 
-def _unavailable(request: HttpRequest, error: Exception) -> HttpResponse:
+def unavailable(request: HttpRequest, error: Exception) -> HttpResponse:
     """Say 503 without asking the database for anything; never show an empty table instead."""
-    if getattr(error.__cause__, "sqlstate", None) == _QUERY_CANCELED:
-        sentence = _("This list is too broad to read within a second: add a filter.")
+    is_slow = getattr(error.__cause__, "sqlstate", None) in _TOOK_TOO_LONG
+    if is_slow and request.method not in ("GET", "HEAD"):
+        sentence = _(
+            "The database took too long, perhaps since somebody else holds this. Nothing was changed; try again."
+        )
+    elif is_slow:
+        sentence = _(
+            "This list is too broad to read within a second: add a narrower filter, such as a code, a type or an ID."
+        )
     else:
         sentence = _("The database does not answer. Nothing was changed; try again in a moment.")
     headers = {"Retry-After": "5", "Cache-Control": "no-store"}
     if request.headers.get("HX-Request") == "true":
         return HttpResponse(sentence, status=503, headers=headers, content_type=_NO_HTMX_SWAP)
-    page = render_to_string("503.html", {"sentence": sentence, "again": request.get_full_path()})
+    facts = {"sentence": sentence, "again": request.get_full_path(), **theme.context(request)}
+    page = render_to_string("503.html", facts)
     return HttpResponse(page, status=503, headers=headers)

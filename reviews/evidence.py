@@ -16,6 +16,8 @@ from reviews.words import ANSWERS, METHODS, Badge, person_name
 # Ten minutes, as the door counts them; and how long a second question must wait.
 FRESH: Final = timedelta(minutes=10)
 PAUSE: Final = timedelta(seconds=30)
+# A page looks for the answer by itself for so long; a scan that takes longer waits behind an outage.
+WATCHED: Final = timedelta(minutes=2)
 # The entries that say something about evidence.
 KINDS: Final = (
     EntryKind.EVIDENCE,
@@ -24,6 +26,8 @@ KINDS: Final = (
     EntryKind.RESULT,
     EntryKind.ADOPTED,
     EntryKind.REOPENED,
+    EntryKind.RESEND_ASKED,
+    EntryKind.RESEND_DROPPED,
 )
 _DEFINITE: Final = (Found.FOUND, Found.NOT_FOUND)
 _HARMLESS: Final = (Outcome.NOT_SENT, Outcome.REJECTED)
@@ -62,18 +66,41 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Everything about asking: the proof, when it was last asked, and who waits for an answer since when."""
+    """Everything about asking: the proof, when it was last asked, and who waits for an answer since when.
+
+    `last_answer` is the newest one of the present generation, of whatever worth; `was_found`: the provider named the
+    message at any time.
+    """
 
     proof: Proof | None = None
+    last_answer: str = ""
+    last_at: datetime | None = None
+    last_is_outdated: bool = False
+    was_found: bool = False
     asked_at: datetime | None = None
     wanted_by: str = ""
     wanted_at: datetime | None = None
 
+    def is_awaited(self, now: datetime) -> bool:
+        """Whether an answer is about to come, so that a page should look for it by itself."""
+        return self.wanted_at is not None and now - self.wanted_at < WATCHED
+
+    def last_is_fresh(self, now: datetime) -> bool:
+        """Whether a decision may rest on the newest answer now."""
+        return self.last_at is not None and not self.last_is_outdated and now - self.last_at < FRESH
+
 
 def asked(log: Sequence[LogEntry], generation: int, question: Question | None) -> Asked:
     """Give what is known from asking; `log` holds at least the entries of KINDS, in order."""
+    said = [entry for entry in log if entry.kind == EntryKind.EVIDENCE and entry.generation == generation]
+    last = said[-1] if said else None
+    claims = [entry.seq for entry in log if entry.kind == EntryKind.CLAIMED]
     return Asked(
         proof=_proof(log, generation),
+        last_answer=(last.outcome or "") if last else "",
+        last_at=last.at if last else None,
+        last_is_outdated=last is not None and bool(claims) and claims[-1] > last.seq,
+        was_found=any(entry.outcome == Found.FOUND for entry in said),
         asked_at=question.asked_at if question else None,
         wanted_by=(question.wanted_by or "") if question else "",
         wanted_at=question.wanted_at if question else None,

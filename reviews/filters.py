@@ -6,19 +6,25 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 import django_filters
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.forms import TextInput
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from notifications.models import Intent
-from notifications.states import Known, NextAction, State
+from notifications.states import CLAIMABLE, Known, NextAction, State
 from notifications.types import registry
+from reviews import code_classes, queue
+from reviews.code_classes import CLASSES
+from reviews.models import ApprovalRequest, Hold
 from reviews.search import MAX_PASTED, matching_ids
-from reviews.words import KNOWN, NEXT_ACTIONS, STATES
+from reviews.suggestions import NEXT_ACTIONS
+from reviews.words import KNOWN, STATES
 
 # What stands in the URL beside the filters.
 PAGING: Final = frozenset({"after", "before", "size", "sort"})
 ANY_STATE: Final = "any"
+CLAIMABLE_OR_SENDING: Final = frozenset({*CLAIMABLE, State.SENDING})
 _ANY: Final = _("any")
 _HOURS: Final = {"1h": 1, "1d": 24, "1w": 168}
 # The shortest span in which an operator who sees the queue once an hour still acts in time.
@@ -45,9 +51,15 @@ class QueueFilter(django_filters.FilterSet):  # type: ignore[misc]  # it ships n
     code = django_filters.CharFilter(
         label=_("Error code"), field_name="error_code", max_length=100, widget=_suggests("codes")
     )
+    kind = django_filters.ChoiceFilter(
+        label=_("Kind of error"), method="by_kind", choices=list(CLASSES.items()), empty_label=_ANY
+    )
     known = django_filters.ChoiceFilter(label=_("Known"), choices=_words(KNOWN, Known), empty_label=_ANY)
     next = django_filters.ChoiceFilter(
-        label=_("Next action"), field_name="next_action", choices=_words(NEXT_ACTIONS, NextAction), empty_label=_ANY
+        label=_("First suggestion"),
+        field_name="next_action",
+        choices=_words(NEXT_ACTIONS, NextAction),
+        empty_label=_ANY,
     )
     provider = django_filters.CharFilter(label=_("Provider"), field_name="account__name", max_length=64)
     channel = django_filters.CharFilter(label=_("Channel"), max_length=32)
@@ -82,14 +94,43 @@ class QueueFilter(django_filters.FilterSet):  # type: ignore[misc]  # it ships n
         choices=[*_words(STATES, State), (ANY_STATE, _("any"))],
     )
 
+    waiting = django_filters.ChoiceFilter(
+        label=_("Waiting"),
+        method="by_waiting",
+        empty_label=_("not set aside"),
+        choices=[
+            ("aside", _("set aside")),
+            ("second", _("for a second person")),
+            (ANY_STATE, _("set aside or not")),
+        ],
+    )
+
+    taken = django_filters.ChoiceFilter(
+        label=_("Taken"),
+        method="by_taken",
+        empty_label=_("free, or by me"),
+        choices=[
+            ("mine", _("by me")),
+            ("free", _("by nobody")),
+            ("others", _("by somebody else")),
+            (ANY_STATE, _("taken or not")),
+        ],
+    )
+
     class Meta:
         model = Intent
         fields: tuple[str, ...] = ()
 
-    def __init__(self, *args: Any, now: datetime, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, now: datetime, me: str = "", **kwargs: Any) -> None:
+        """`me`: whose list it is, by identity; empty where it is nobody's."""
         super().__init__(*args, **kwargs)
-        self.now = now
+        self.now, self.me = now, me
         self.search_was_cut = False
+
+    @cached_property
+    def codes(self) -> list[str]:
+        """The error codes in review, read once."""
+        return queue.codes_in_review()
 
     @property
     def unknown(self) -> list[str]:
@@ -101,6 +142,17 @@ class QueueFilter(django_filters.FilterSet):  # type: ignore[misc]  # it ships n
         """Tell whether the list holds more than what needs review although no state was chosen."""
         return bool(self.data.get("q")) and not self.data.get("state")
 
+    @property
+    def is_of_review(self) -> bool:
+        """Tell whether all that is listed needs review, so that it has an order of urgency."""
+        state = self.data.get("state") or ("" if self.data.get("q") else State.NEEDS_REVIEW)
+        return state == State.NEEDS_REVIEW
+
+    @property
+    def is_bounded(self) -> bool:
+        """Tell whether the list looks at the newest rows only."""
+        return not self.is_of_review and not self.data.get("q") and self.data.get("state") not in CLAIMABLE_OR_SENDING
+
     def readable(self) -> bool:
         """Tell whether every part of the query string was understood."""
         return bool(self.is_valid()) and not self.unknown
@@ -110,9 +162,28 @@ class QueueFilter(django_filters.FilterSet):  # type: ignore[misc]  # it ships n
         if not self.readable():
             return Intent.objects.none()
         found: QuerySet[Intent] = self.qs
+        if self.is_bounded:
+            return found.filter(pk__gte=queue.newest_from(self.data["state"]))
         if not self.data.get("state") and not self.data.get("q"):
             found = found.filter(state=State.NEEDS_REVIEW)
+            if not self.data.get("waiting"):
+                found = found.exclude(snoozed_until__gt=self.now)
+            if not self.data.get("taken"):
+                found = found.exclude(pk__in=self._held(theirs=True))
         return found
+
+    def _held(self, *, mine: bool = False, theirs: bool = False) -> QuerySet[Hold, int]:
+        """Give what is taken now: by me, by others, or by anybody.
+
+        Left out by `NOT IN`, it is a set that is read once and asked for each row: no plan can make a join of it, and
+        sort the list afterwards.
+        """
+        held = Hold.objects.filter(expires_at__gt=self.now).order_by()
+        if mine:
+            held = held.filter(holder=self.me)
+        if theirs:
+            held = held.exclude(holder=self.me)
+        return held.values_list("intent_id", flat=True)
 
     def search(self, found: QuerySet[Intent], name: str, value: str) -> QuerySet[Intent]:
         """Look in every state: who pastes an ID wants to know what became of it."""
@@ -122,6 +193,8 @@ class QueueFilter(django_filters.FilterSet):  # type: ignore[misc]  # it ships n
 
     def by_state(self, found: QuerySet[Intent], name: str, value: str) -> QuerySet[Intent]:
         """`any` leaves the state open."""
+        if value in CLAIMABLE_OR_SENDING:  # these have a due time, and so an index of their own among all that is done
+            found = found.filter(next_attempt_at__isnull=False)
         return found if value == ANY_STATE else found.filter(state=value)
 
     def in_workspace(self, found: QuerySet[Intent], name: str, value: str) -> QuerySet[Intent]:
@@ -130,13 +203,38 @@ class QueueFilter(django_filters.FilterSet):  # type: ignore[misc]  # it ships n
 
     def by_window(self, found: QuerySet[Intent], name: str, value: str) -> QuerySet[Intent]:
         """Margins are taken off already: what is past is closed."""
+        ends = queue.safe_rank()
+        found = found.alias(safe_rank=ends)  # the order's own expression, so that a window is a range of its index
         conditions = {
-            "open": Q(safe_until__gt=self.now),
-            "closing": Q(safe_until__gt=self.now, safe_until__lte=self.now + _CLOSING),
-            "closed": Q(safe_until__lte=self.now),
-            "none": Q(safe_until__isnull=True),
+            "open": Q(safe_rank__gt=self.now, safe_until__isnull=False),
+            "closing": Q(safe_rank__gt=self.now, safe_rank__lte=self.now + _CLOSING),
+            "closed": Q(safe_rank__lte=self.now),
+            "none": Q(safe_rank=queue.never()),
         }
         return found.filter(conditions[value])
+
+    def by_waiting(self, found: QuerySet[Intent], name: str, value: str) -> QuerySet[Intent]:
+        """Set aside by a person until later, or waiting for the second one who confirms a resend."""
+        if value == "aside":
+            return found.filter(snoozed_until__gt=self.now)
+        if value == "second":
+            asked = ApprovalRequest.objects.filter(intent=OuterRef("pk"), outcome="", expires_at__gt=self.now)
+            return found.filter(Exists(asked))
+        return found
+
+    def by_taken(self, found: QuerySet[Intent], name: str, value: str) -> QuerySet[Intent]:
+        """By somebody who looks after it now; what has run out is free."""
+        if value == "mine":
+            return found.filter(pk__in=self._held(mine=True))
+        if value == "others":
+            return found.filter(pk__in=self._held(theirs=True))
+        return found.exclude(pk__in=self._held()) if value == "free" else found
+
+    def by_kind(self, found: QuerySet[Intent], name: str, value: str) -> QuerySet[Intent]:
+        """In review by the codes that are there, each a range of the index; elsewhere by the code's form."""
+        return found.filter(
+            code_classes.among(value, self.codes) if self.is_of_review else code_classes.anywhere(value)
+        )
 
     def by_age(self, found: QuerySet[Intent], name: str, value: str) -> QuerySet[Intent]:
         """Count from when the case came into review the last time."""

@@ -13,18 +13,26 @@ from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 from django.db import connections, router
 
-from reviews.models import Review
+from reviews.models import OPERATOR_VERBS, Review
 
 # Whose permissions the groups hold; no codename is in both.
 APPS: Final = ("notifications", "reviews")
 VIEWERS: Final = ("view_case",)
-OPERATORS: Final = (*VIEWERS, "retry_intent", "undo_intent", "query_intent", "close_intent", "note_intent")
+OPERATORS: Final = (*VIEWERS, *(f"{verb}_intent" for verb in OPERATOR_VERBS), "bulk_cases", "share_view")
 # What a lead looks at in Django's admin, and the accounts, which a lead adds and changes there with a reason.
 ADMIN: Final = (
-    *("view_intent", "view_logentry", "view_configrevision", "view_review", "view_note"),
-    *("view_provideraccount", "add_provideraccount", "change_provideraccount"),
+    *("view_intent", "view_logentry", "view_configrevision", "view_review", "view_note", "view_approvalrequest"),
+    "view_bulkrun",
+    *("view_run", "view_runitem", "steer_run"),
+    *("view_provideraccount", "add_provideraccount", "change_provideraccount", "view_pause"),
+    *("view_notificationtyperow", "change_notificationtyperow", "view_typerevision"),
 )
-LEADS: Final = (*OPERATORS, "reopen_intent", "approve_intent", "adopt_intent", *ADMIN)
+LEADS: Final = (
+    *OPERATORS,
+    *("reopen_intent", "approve_intent", "decline_intent", "adopt_intent", "correct_intent", "resend_intent"),
+    *("withdraw_intent", "take_over_intent", "pause_sending", "export_log", "drop_view", "bulk_many"),
+    *ADMIN,
+)
 GROUPS: Final = {"Viewers": VIEWERS, "Operators": OPERATORS, "Leads": LEADS}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
 from django.http import QueryDict
 from django.urls import reverse
@@ -12,29 +13,41 @@ from django.utils.translation import gettext as _
 
 from notifications.models import Intent
 from notifications.policy.windows import Protection, protection
-from notifications.states import DeliveryStatus, State
-from reviews import hints, queue
+from notifications.states import DeliveryStatus, NextAction, State
+from reviews import hints, queue, saved_views
+from reviews.advised import advice_on
 from reviews.filters import QueueFilter, type_names
+from reviews.person import Person
 from reviews.refusals import Sentence
 from reviews.standing import Standing
-from reviews.words import DELIVERY, KNOWN, NEXT_ACTIONS, STATES, Badge
+from reviews.suggestions import NEXT_ACTIONS
+from reviews.words import DELIVERY, KNOWN, STATES, Badge, person_name
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One case as the queue shows it. No name, address or subject."""
+    """One case as the queue shows it. No name, address or subject. `first`: suggested before more was known."""
 
     intent: Intent
     state: Badge
     known: Badge | None
     delivery: Badge | None
+    code: str
     code_label: str
     meaning: str
     next_action: Sentence
+    rule: str
+    first: Sentence
     protection: str
     left: str
+    auto_attempts: int
     manual_attempts: int
+    taken_by: str
+    taken_until: datetime | None
     in_review: bool
+    may_duplicate: bool
+    resend_asked: bool
+    snoozed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,51 +59,77 @@ class Chip:
     without: str
 
 
-def read(query: QueryDict, standing: Standing) -> dict[str, Any]:
-    """Give the page's facts: at most four queries beside the header's."""
-    filters = QueueFilter(query, queryset=Intent.objects.all(), now=standing.now)
+def read(query: QueryDict, standing: Standing, person: Person) -> dict[str, Any]:
+    """Give the page's facts: at most five queries beside the header's."""
+    filters = QueueFilter(query, queryset=Intent.objects.all(), now=standing.now, me=person.identity)
     problems = _problems(filters)
     size, sort = _size(query, problems), _sort(query, problems)
     place = _place(query, problems)
     cases = filters.cases() if not problems else Intent.objects.none()
-    page = queue.read_page(cases, place, size, sort) if not problems else queue.Page([])
-    count = queue.count_capped(cases) if not problems else 0
+    order = sort if filters.is_of_review else queue.NEWEST
+    page = queue.read_page(cases, place, size, order) if not problems else queue.Page([])
+    # What is all on this page needs no counting.
+    is_whole = problems or not (page.older or page.newer or place)
+    count = len(page.rows) if is_whole else queue.count_capped(cases)
     return {
         "filters": filters,
         "problems": problems,
-        "chips": _chips(filters, query),
-        "rows": [_row(intent, standing.now) for intent in page.rows],
+        "chips": chips(filters, query),
+        "rows": [_row(intent, standing, person) for intent in page.rows],
         "next_url": _url(query, after=page.older) if page.older else "",
         "previous_url": _url(query, before=page.newer) if page.newer else "",
         "count": f"{queue.COUNT_CAP:,}+" if count > queue.COUNT_CAP else f"{count:,}",
-        "has_any": count > 0,
+        "counted": count,
+        "newest_first": not filters.is_of_review,
+        "looked_at": f"{queue.LOOKED_AT:,}" if filters.is_bounded else "",
         "search_was_cut": filters.search_was_cut,
-        "codes": queue.codes_in_review(),
+        "codes": filters.codes,
         "types": type_names(),
         "last_decision_at": None if page.rows else queue.last_decision_at(),
         "sort": sort,
         "size": size,
         "sizes": queue.SIZES,
         "standing": standing,
+        "plan_token": str(uuid4()),
+        "plan_query": query.urlencode(),
+        "views": saved_views.seen_by(person),
+        "may_take": "take" in person.verbs,
+        "may_share": "share_view" in person.powers,
+        "token": str(uuid4()),
     }
 
 
-def _row(intent: Intent, now: datetime) -> Row:
+def _row(intent: Intent, standing: Standing, person: Person) -> Row:
+    now = standing.now
+    said, first = advice_on(intent, person, now).words, _first(intent)
     stands = protection(intent.safe_until, now)
     is_open = stands is Protection.OPEN and intent.safe_until is not None
     in_review = intent.state == State.NEEDS_REVIEW
+    asked_until: datetime | None = getattr(intent, "resend_until", None)
+    manual: int = getattr(intent, "manual_attempts", 0)
+    until: datetime | None = getattr(intent, "taken_until", None)
+    is_taken = in_review and until is not None and until > now
     return Row(
         intent=intent,
         state=STATES[intent.state],
         known=KNOWN.get(intent.known or ""),
         delivery=_delivery(intent),
+        code=hints.standing_code(intent),
         code_label=hints.label(intent.error_code),
-        meaning=hints.meaning(intent.error_code),
-        next_action=NEXT_ACTIONS.get(intent.next_action or "", "") if in_review else "",
+        meaning=hints.meaning(hints.standing_code(intent)),
+        next_action=said,
+        rule=intent.next_action or "" if in_review and (not first or said == first) else "",
+        first=first if in_review and said != first else "",
         protection=stands.value,
         left=hints.span(intent.safe_until - now) if is_open and intent.safe_until else "",
-        manual_attempts=getattr(intent, "manual_attempts", 0),
+        auto_attempts=max(intent.attempt_count - manual, 0),
+        manual_attempts=manual,
+        taken_by=person_name(getattr(intent, "taken_by", "")) if is_taken else "",
+        taken_until=until if is_taken else None,
         in_review=in_review,
+        may_duplicate=getattr(intent, "may_duplicate", False),
+        resend_asked=in_review and asked_until is not None and asked_until > now,
+        snoozed=in_review and intent.snoozed_until is not None and intent.snoozed_until > now,
     )
 
 
@@ -99,6 +138,12 @@ def _delivery(intent: Intent) -> Badge | None:
     if intent.delivery_status in (DeliveryStatus.NONE, intent.known):
         return None
     return DELIVERY[intent.delivery_status]
+
+
+def _first(intent: Intent) -> Sentence:
+    """Give the first suggestion, where it is one that an answer or a change can have settled since."""
+    can_settle = intent.next_action in (NextAction.QUERY_PROVIDER, NextAction.FIX_CONFIG)
+    return NEXT_ACTIONS.get(intent.next_action or "", "") if can_settle and not getattr(intent, "barred", None) else ""
 
 
 def _problems(filters: QueueFilter) -> list[str]:
@@ -134,14 +179,15 @@ def _place(query: QueryDict, problems: list[str]) -> queue.Place | None:
         return None
 
 
-def _chips(filters: QueueFilter, query: QueryDict) -> list[Chip]:
-    chips = []
+def chips(filters: QueueFilter, query: QueryDict) -> list[Chip]:
+    """Give the active filters in words."""
+    active = []
     for name, found in filters.filters.items():
         value = query.get(name, "").strip()
         if value:
             words = dict(getattr(filters.form.fields[name], "choices", ()))
-            chips.append(Chip(found.label, str(words.get(value, value))[:80], _url(query, **{name: ""})))
-    return chips
+            active.append(Chip(found.label, str(words.get(value, value))[:80], _url(query, **{name: ""})))
+    return active
 
 
 def _url(query: QueryDict, **changes: str) -> str:

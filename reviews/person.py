@@ -2,65 +2,67 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 import re
-import socket
 from dataclasses import dataclass
-from typing import Final
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 
-from reviews.models import VERBS
-
-# The log's column for the actor.
-MAX_ACTOR: Final = 200
+from notifications.host import MAX_ACTOR, actor
+from reviews.models import POWERS, VERBS
+from reviews.signin import proof
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One decider: the name under which it is recorded, and the verbs that it may use."""
+    """One decider: the name under which it is recorded, the verbs that it may use, and what else it may do.
+
+    `is_proven`: a second factor was shown a short while ago, or none is required here.
+    """
 
     name: str
     user: User | None
     verbs: frozenset[str]
+    is_proven: bool = True
+    powers: frozenset[str] = frozenset()
 
     @property
     def leads(self) -> bool:
         """Whether this person may undo what others did; leads alone may reopen."""
         return "reopen" in self.verbs
 
+    @property
+    def identity(self) -> str:
+        """Whose this is, by whichever way they came."""
+        return identity(self.name)
 
-def identity(actor: str) -> str:
-    """Give whose name an actor is, by whichever way they came: `olga`, `user:olga` and `cli:olga@host` are one person.
+
+def identity(name: str) -> str:
+    """Give whose name it is, by whichever way they came: `olga`, `user:olga` and `cli:olga@host` are one person.
 
     The database's identity_v1, by which the doctor judges the log, says the same.
     """
-    return re.sub(r"^user:", "", re.sub(r"^cli:(.*)@[^@]*$", r"\1", actor, flags=re.DOTALL)).lower()
+    return re.sub(r"^user:", "", re.sub(r"^cli:(.*)@[^@]*$", r"\1", name, flags=re.DOTALL)).lower()
 
 
 def from_user(user: AbstractBaseUser | AnonymousUser) -> Person:
     """Give the person behind a login, with what its groups allow."""
     known = user if isinstance(user, User) else None
     verbs = frozenset(verb for verb in VERBS if known is not None and known.has_perm(f"reviews.{verb}_intent"))
-    return Person(f"user:{user.get_username()}"[:MAX_ACTOR], known, verbs)
+    powers = frozenset(power for power in POWERS if known is not None and known.has_perm(f"reviews.{power}"))
+    name = f"user:{user.get_username()}"[:MAX_ACTOR]
+    return Person(name, known, verbs, is_proven=proof.is_recent(user), powers=powers)
+
+
+def carrier(name: str, user: User | None) -> Person:
+    """Give who ordered something that is carried out now, with what they may do by now.
+
+    `user` is the login behind the name; one without was a command on a host, whose login has no permissions to lose.
+    """
+    if user is None:
+        return Person(name, None, frozenset(VERBS) if name.startswith("cli:") else frozenset())
+    return Person(name, user, from_user(user).verbs)
 
 
 def from_host() -> Person:
     """Give the person at the terminal, who has a lead's permissions: whoever may run manage.py could do worse."""
-    return Person(f"cli:{_login()}@{socket.gethostname()}"[:MAX_ACTOR], None, frozenset(VERBS))
-
-
-def _login() -> str:
-    """Give the login of this process, by the kernel: LOGNAME and USER are whatever their owner sets them to.
-
-    Behind sudo it is the person who called it: root is not one of us.
-    """
-    number = os.getuid()
-    caller = os.environ.get("SUDO_UID", "")
-    if number == 0 and caller.isascii() and caller.isdigit() and len(caller) < 10:
-        number = int(caller)
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:  # a container's user id without a name
-        return f"uid{number}"
+    return Person(actor(), None, frozenset(VERBS), powers=frozenset(POWERS))

@@ -7,12 +7,24 @@ from datetime import datetime
 from typing import Final
 
 from django.db import connection
-from django.db.models import BooleanField, Count, F, IntegerField, OuterRef, QuerySet, Subquery
-from django.db.models.expressions import RawSQL
+from django.db.models import (
+    BooleanField,
+    Count,
+    DateTimeField,
+    Exists,
+    F,
+    IntegerField,
+    OuterRef,
+    QuerySet,
+    Subquery,
+)
+from django.db.models.expressions import OrderBy, RawSQL
 from django.db.models.functions import Coalesce
 
 from notifications.models import Intent, LogEntry
-from reviews.models import Review
+from notifications.states import State
+from reviews import advised
+from reviews.models import ApprovalRequest, Hold, Review
 
 # Counting on costs 8 ms at this cap and a second at a million rows; the page prints "10,000+".
 COUNT_CAP: Final = 10_000
@@ -25,6 +37,12 @@ _RANKS: Final = {
     "oldest": "notifications_intent.review_since",
 }
 SORTS: Final = tuple(_RANKS)
+# Outside of review nothing is urgent: the newest stand first, by the primary key.
+NEWEST: Final = "newest"
+# How many of the newest a list outside of review looks at: whatever the filter, 50,000 rows are read within 0.1 s.
+LOOKED_AT: Final = 50_000
+# Few among all that was accepted, with an index of their own.
+_INDEXED: Final = frozenset({State.CLOSED, State.CANCELLED})
 
 
 class BadCursor(ValueError):
@@ -69,19 +87,8 @@ def read_place(after: str, before: str) -> Place | None:
 
 def read_page(cases: QuerySet[Intent], place: Place | None, size: int, sort: str) -> Page:
     """Read one page: the index gives the rows in order from the place on, however deep it is."""
-    rank = _RANKS[sort]
     backwards = place is not None and place.backwards
-    if place is not None:
-        sign = "<" if backwards else ">"
-        behind = RawSQL(  # noqa: S611 (constants of this file; the values are bound)
-            f"({rank}, notifications_intent.id) {sign} (%s::timestamptz, %s)",
-            [place.rank, place.id],
-            output_field=BooleanField(),
-        )
-        cases = cases.filter(behind)
-    # Not selected: Python has no time for `infinity`.
-    order = RawSQL(rank, [])  # noqa: S611 (a constant of this file)
-    way = [order.desc(), F("id").desc()] if backwards else [order.asc(), F("id").asc()]
+    cases, way = _from_newest(cases, place) if sort == NEWEST else _from_place(cases, place, _RANKS[sort])
     rows = list(_shown(cases).order_by(*way)[: size + 1])
     has_more = len(rows) > size
     rows = rows[:size]
@@ -94,20 +101,86 @@ def read_page(cases: QuerySet[Intent], place: Place | None, size: int, sort: str
     )
 
 
+def ids_behind(cases: QuerySet[Intent], place: Place | None, limit: int, sort: str) -> list[int]:
+    """Give the ids of what stands next in the order, without reading the rows."""
+    found, way = _from_newest(cases, place) if sort == NEWEST else _from_place(cases, place, _RANKS[sort])
+    return list(found.order_by(*way).values_list("pk", flat=True)[:limit])
+
+
+def place_of(row: Intent, sort: str, *, backwards: bool = False) -> Place:
+    """Give the place of a row in the order, to look behind or before it."""
+    rank, _, number = _cursor(row, sort).rpartition("_")
+    return Place(rank, int(number), backwards=backwards)
+
+
+def _from_place(cases: QuerySet[Intent], place: Place | None, rank: str) -> tuple[QuerySet[Intent], list[OrderBy]]:
+    backwards = place is not None and place.backwards
+    if place is not None:
+        sign = "<" if backwards else ">"
+        behind = RawSQL(  # noqa: S611 (constants of this file; the values are bound)
+            f"({rank}, notifications_intent.id) {sign} (%s::timestamptz, %s)",
+            [place.rank, place.id],
+            output_field=BooleanField(),
+        )
+        cases = cases.filter(behind)
+    # Not selected: Python has no time for `infinity`.
+    order = RawSQL(rank, [])  # noqa: S611 (a constant of this file)
+    return cases, [order.desc(), F("id").desc()] if backwards else [order.asc(), F("id").asc()]
+
+
+def _from_newest(cases: QuerySet[Intent], place: Place | None) -> tuple[QuerySet[Intent], list[OrderBy]]:
+    if place is None:
+        return cases, [F("id").desc()]
+    if place.backwards:
+        return cases.filter(pk__gt=place.id), [F("id").asc()]
+    return cases.filter(pk__lt=place.id), [F("id").desc()]
+
+
+def newest_from(state: str) -> int:
+    """Give the id from which on a list of this state looks, outside of review."""
+    chosen = Intent.objects.filter(state=state) if state in _INDEXED else Intent.objects.all()
+    first = chosen.order_by("-pk").values_list("pk", flat=True)[LOOKED_AT - 1 : LOOKED_AT].first()
+    return first or 0
+
+
+def safe_rank() -> RawSQL:
+    """Give the expression of the default order: when protection ends, `infinity` where there is none."""
+    return RawSQL(_RANKS["safe"], [], output_field=DateTimeField())  # noqa: S611 (a constant of this file)
+
+
+def never() -> RawSQL:
+    """Give the time that a case without a window has in that order."""
+    return RawSQL("'infinity'::timestamptz", [], output_field=DateTimeField())
+
+
 def _shown(cases: QuerySet[Intent]) -> QuerySet[Intent]:
-    """Add what the columns need; manual attempts are counted in the log, a short index range for each row."""
+    """Add what the columns need; what the log knows, by a short index range for each row."""
     claims = LogEntry.objects.filter(
         intent_id=OuterRef("pk"), month=OuterRef("month"), kind="claimed", trigger="manual"
     ).order_by()
     by_hand = claims.values("intent_id").annotate(n=Count("seq")).values("n")
+    forced = LogEntry.objects.filter(
+        intent_id=OuterRef("pk"), month=OuterRef("month"), kind="retried", reason_code="forced_resend"
+    )
+    asked = ApprovalRequest.objects.filter(intent=OuterRef("pk"), outcome="").order_by()
+    held = Hold.objects.filter(pk=OuterRef("pk")).order_by()
     return (
         cases.select_related("account")
-        .annotate(manual_attempts=Coalesce(Subquery(by_hand, output_field=IntegerField()), 0))
+        .annotate(
+            manual_attempts=Coalesce(Subquery(by_hand, output_field=IntegerField()), 0),
+            may_duplicate=Exists(forced),
+            resend_until=Subquery(asked.values("expires_at")[:1]),
+            taken_by=Subquery(held.values("taken_by")[:1]),
+            taken_until=Subquery(held.values("expires_at")[:1]),
+            **advised.columns(),
+        )
         .defer("head")
     )
 
 
 def _cursor(row: Intent, sort: str) -> str:
+    if sort == NEWEST:
+        return f"{_NEVER}_{row.pk}"
     at = row.safe_until if sort == "safe" else row.review_since
     return f"{at.isoformat() if at else _NEVER}_{row.pk}"
 
@@ -119,7 +192,9 @@ def count_capped(cases: QuerySet[Intent]) -> int:
 
 def last_decision_at() -> datetime | None:
     """Give when a person last decided a case, for the page that has nothing to show."""
-    return Review.objects.filter(outcome="done").order_by("-at").values_list("at", flat=True).first()
+    return (
+        Review.objects.filter(outcome="done", intent__isnull=False).order_by("-at").values_list("at", flat=True).first()
+    )
 
 
 def codes_in_review(limit: int = 100) -> list[str]:

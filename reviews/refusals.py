@@ -12,15 +12,21 @@ Sentence = str | Promise
 
 
 class Refused(Exception):
-    """Nothing was done; `sentence` says why, and how to mend it."""
+    """Nothing was done; `sentence` says why, and how to mend it.
+
+    `field` names the field of the form that is to be mended; empty where it is none of them. `is_kept`: a try that has
+    its place on the record of decisions.
+    """
 
     status = 422
     word = "refused"
+    is_kept = True
 
-    def __init__(self, sentence: Sentence, *, word: str = "") -> None:
+    def __init__(self, sentence: Sentence, *, word: str = "", field: str = "") -> None:
         super().__init__(sentence)
         self.sentence = sentence
         self.word = word or self.word
+        self.field = field
 
     def __str__(self) -> str:
         return str(self.sentence)
@@ -33,11 +39,27 @@ class NotPermitted(Refused):
     word = "not_permitted"
 
 
+class NotProven(Refused):
+    """This cannot be taken back, and the second factor was not shown a short while ago."""
+
+    word = "second_factor"
+
+    def __init__(self) -> None:
+        super().__init__(_("This needs your second factor once more: show it, come back, and decide again."))
+
+
 class ChangedMeanwhile(Refused):
     """The case moved after the page was read: the decision was about something that is no longer so."""
 
     status = 409
     word = "changed"
+
+
+class TakenByOther(Refused):
+    """Somebody else looks after this case now."""
+
+    status = 409
+    word = "taken"
 
 
 class NotAllowedNow(Refused):
@@ -50,6 +72,13 @@ class BadReason(Refused):
     """The reason is missing or may not be kept."""
 
     word = "bad_reason"
+
+
+class NoSuchReason(BadReason):
+    """A slip at a terminal, or a form that is none of ours: no page offers such a code, so nobody decided anything."""
+
+    word = "no_such_reason"
+    is_kept = False
 
 
 class UnreadableForm(Refused):

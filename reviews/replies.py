@@ -8,6 +8,7 @@ from typing import Any, Final
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers, patch_vary_headers
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -16,6 +17,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 QUEUE_COOKIE: Final = "queue"
 _QUEUE_COOKIE_S: Final = 12 * 3600
 _LONGEST_QUERY: Final = 1500
+# htmx puts the answer into the page, and asks no more.
+END_OF_POLLING: Final = 286
 _VARY: Final = ("HX-Request", "HX-History-Restore-Request", "HX-Boosted")
 
 
@@ -28,8 +31,13 @@ def wants_fragment(request: HttpRequest) -> bool:
 
 def fragment_or_page(request: HttpRequest, name: str, context: Mapping[str, Any], *, status: int = 200) -> HttpResponse:
     """Render `reviews/<name>.html`, or only its fragment `reviews/_<name>.html` for htmx."""
-    template = f"reviews/_{name}.html" if wants_fragment(request) else f"reviews/{name}.html"
+    is_part = wants_fragment(request)
+    template = f"reviews/_{name}.html" if is_part else f"reviews/{name}.html"
     response = render(request, template, dict(context), status=status)
+    if is_part and "standing" in context:
+        # The header says as of when the page is: it goes with whatever takes its place there.
+        header = render_to_string("_standing.html", {"standing": context["standing"], "is_news": True}, request)
+        response.write(header)
     patch_vary_headers(response, _VARY)
     add_never_cache_headers(response)
     return response
@@ -47,8 +55,13 @@ def remember_queue(request: HttpRequest, response: HttpResponse) -> HttpResponse
 
 def queue_url(request: HttpRequest) -> str:
     """Give the queue as this browser saw it last."""
-    query = QueryDict(request.COOKIES.get(QUEUE_COOKIE, "")[:_LONGEST_QUERY]).urlencode()
+    query = queue_query(request).urlencode()
     return f"{reverse('reviews:queue')}?{query}" if query else reverse("reviews:queue")
+
+
+def queue_query(request: HttpRequest) -> QueryDict:
+    """Give the query of the queue as this browser saw it last."""
+    return QueryDict(request.COOKIES.get(QUEUE_COOKIE, "")[:_LONGEST_QUERY])
 
 
 def back_to(request: HttpRequest, intent_id: int, notice: str) -> HttpResponse:

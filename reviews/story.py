@@ -8,16 +8,18 @@ from datetime import datetime
 from typing import Final
 
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from notifications.models import LogEntry
+from notifications.policy.causes import FIELDS
 from notifications.states import EntryKind, Outcome
 from reviews.models import Note, Review
+from reviews.refusal_words import told
 from reviews.refusals import Sentence
 from reviews.words import (
     ANSWERS,
     ENTRIES,
     OUTCOMES,
-    PHASES,
     REASONS,
     RECEIPTS,
     STATES,
@@ -29,14 +31,21 @@ from reviews.words import (
 # A case with more entries than this shows its newest; the page says how many are left out.
 MAX_ENTRIES: Final = 300
 _ENDS: Final = (EntryKind.RESULT, EntryKind.LEASE_LOST)
-# The picture's measures, in units of its own view box.
-_STEP: Final = 72
-_MARGIN: Final = 36
+_UNCLEAR: Final = (Outcome.UNKNOWN, Outcome.IN_FLIGHT)
+PHASES: Final[dict[str, Sentence]] = {
+    "not_connected": _("not connected"),
+    "envelope": _("connected, message not handed over"),
+    "request_written": _("request written"),
+    "answer_read": _("answer read"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One call to the provider: its claim, and what became of it (`outcome` None while it runs)."""
+    """One call to the provider: its claim, and what became of it (`outcome` None while it runs).
+
+    `trace`: what to look for in the provider's own log.
+    """
 
     number: int
     is_manual: bool
@@ -51,7 +60,13 @@ class Attempt:
     duration_ms: int | None
     provider_message_id: str
     late: Badge | None
-    x: int
+    trace: str = ""
+    field: str = ""
+
+    @property
+    def protocol(self) -> str:
+        """Give whose the number of the answer is: an SMTP reply is no HTTP status."""
+        return "SMTP" if self.code.startswith("smtp.") else "HTTP"
 
     @property
     def key(self) -> str:
@@ -67,10 +82,13 @@ class Deed:
     who: str
     what: Sentence
     was_refused: bool
+    why_not: Sentence
     reason: Sentence
     text: str
     before: Sentence
     after: Sentence
+    addresses: str = ""
+    bulk_id: int | None = None
 
 
 def attempts(log: Sequence[LogEntry]) -> list[Attempt]:
@@ -78,10 +96,16 @@ def attempts(log: Sequence[LogEntry]) -> list[Attempt]:
     ends = {entry.attempt: entry for entry in log if entry.kind in _ENDS}
     lates = {entry.attempt: entry for entry in log if entry.kind == EntryKind.LATE}
     claims = [entry for entry in log if entry.kind == EntryKind.CLAIMED]
-    return [_attempt(claim, ends.get(claim.attempt), lates.get(claim.attempt), n) for n, claim in enumerate(claims)]
+    return [_attempt(claim, ends.get(claim.attempt), lates.get(claim.attempt)) for claim in claims]
 
 
-def _attempt(claim: LogEntry, end: LogEntry | None, late: LogEntry | None, place: int) -> Attempt:
+def unclear(log: Sequence[LogEntry], generation: int) -> list[int]:
+    """Give the numbers of this generation's attempts that may have been accepted: no answer says that they were not."""
+    ends = {entry.attempt: entry for entry in log if entry.kind in _ENDS and entry.generation == generation}
+    return [number for number, end in ends.items() if end.outcome in _UNCLEAR or end.kind == EntryKind.LEASE_LOST]
+
+
+def _attempt(claim: LogEntry, end: LogEntry | None, late: LogEntry | None) -> Attempt:
     outcome = None
     if end is not None:
         outcome = OUTCOMES.get(end.outcome or Outcome.UNKNOWN)
@@ -96,16 +120,18 @@ def _attempt(claim: LogEntry, end: LogEntry | None, late: LogEntry | None, place
         phase=PHASES.get(end.phase or "", "") if end else "",
         code=(end.code or ("worker_lost" if end.kind == EntryKind.LEASE_LOST else "")) if end else "",
         http_status=end.http_status if end else None,
+        field=field_of(end),
         duration_ms=end.duration_ms if end else None,
         provider_message_id=(end.provider_message_id or "") if end else "",
         late=OUTCOMES.get(late.outcome or "") if late else None,
-        x=_MARGIN + place * _STEP,
+        trace=str((end.detail or {}).get("trace", "")) if end else "",
     )
 
 
-def picture_width(found: Sequence[Attempt]) -> int:
-    """Give the width of the picture of the attempts."""
-    return 2 * _MARGIN + max(len(found) - 1, 0) * _STEP
+def field_of(end: LogEntry | None) -> str:
+    """Give the field of the request that the provider named in its answer; a word of a closed list."""
+    named = str((end.detail or {}).get("field", "")) if end else ""
+    return named if named in FIELDS else ""
 
 
 def deeds(reviews: Sequence[Review], notes: Sequence[Note]) -> list[Deed]:
@@ -120,15 +146,24 @@ def _of_review(review: Review) -> Deed:
         who=person_name(review.actor),
         what=VERBS[review.action],
         was_refused=review.outcome == "refused",
+        why_not=told(review.refusal, review.action, review.before),
         reason=REASONS.get(review.reason_code, review.reason_code),
         text=review.reason,
         before=_state(review.before),
         after=_state(review.after),
+        addresses=_addresses(review),
+        bulk_id=review.bulk_id,
     )
 
 
 def _of_note(note: Note) -> Deed:
-    return Deed(note.at, person_name(note.actor), VERBS["note"], False, "", note.text, "", "")
+    return Deed(note.at, person_name(note.actor), VERBS["note"], False, "", "", note.text, "", "")
+
+
+def _addresses(review: Review) -> str:
+    """Give the two masks of a corrected address."""
+    masks = [str((shot or {}).get("recipient", "")) for shot in (review.before, review.after)]
+    return f"{masks[0] or '–'} → {masks[1]}" if masks[1] else ""
 
 
 def _state(snapshot: dict[str, str] | None) -> Sentence:
@@ -182,8 +217,18 @@ def _said(entry: LogEntry) -> Badge | None:
 
 def _aside(entry: LogEntry) -> Sentence:
     detail = entry.detail or {}
+    if "may_duplicate" in detail or "possible_duplicate" in detail:
+        return gettext("may be a second message")
+    if entry.kind in (EntryKind.CLOSED, EntryKind.SUPERSEDED) and "by" in detail:
+        return gettext("in its place: %(key)s") % {"key": detail["by"]}
+    if "erased" in detail:
+        return gettext("content erased")
+    if "second" in detail:
+        return gettext("about another message of this notification: %(id)s") % {"id": detail["second"]}
     if entry.kind != EntryKind.RECEIPT:
         return ""
-    if "second" in detail:
-        return gettext("about another message under the same key")
+    if "ids" in detail:
+        return gettext("from the provider's answer")
+    if detail.get("generation", 0) > entry.generation:
+        return gettext("about a later message, forgotten here")
     return gettext("about an earlier generation") if "generation" in detail else ""

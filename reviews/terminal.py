@@ -9,16 +9,20 @@ from django.db import transaction
 from django.http import QueryDict
 
 from notifications.models import Intent, IntentKey
-from reviews import case, queue
+from reviews import case, done_words, queue
+from reviews.advised import advice_on
 from reviews.filters import QueueFilter
 from reviews.person import from_host
 from reviews.record import Done
 from reviews.refusals import NotAllowedNow, UnknownCase
 from reviews.standing import read_standing
-from reviews.words import DONE
+from reviews.ways import BARRED
 
-FILTERS: Final = ("q", "code", "known", "next", "provider", "channel", "type", "workspace", "window", "age", "attempts")
-_COLUMNS: Final = ("notification_id", "workspace", "error_code", "known", "attempts", "safe_until", "next_action")
+FILTERS: Final = (
+    *("q", "code", "known", "next", "provider", "channel", "type", "workspace", "window", "age", "attempts"),
+    *("waiting", "taken", "kind"),
+)
+_COLUMNS: Final = ("notification_id", "workspace", "error_code", "known", "attempts", "safe_until", "suggested")
 
 
 def listed(options: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
@@ -26,17 +30,28 @@ def listed(options: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
     limit = options["limit"]
     if not 1 <= limit <= 1000:
         raise NotAllowedNow("--limit must be from 1 to 1000.")
-    query = QueryDict(mutable=True)
+    query, me = QueryDict(mutable=True), from_host().identity
     query.update({name: options[name] for name in (*FILTERS, "state") if options[name]})
     with transaction.atomic():
-        filters = QueueFilter(query, queryset=Intent.objects.all(), now=read_standing().now)
+        filters = QueueFilter(query, queryset=Intent.objects.all(), now=read_standing().now, me=me)
         if not filters.readable():
             problems = [f"--{name}: {error}" for name, errors in filters.form.errors.items() for error in errors]
             raise NotAllowedNow(" ".join(problems))
         cases = filters.cases()
-        rows = [_row(intent) for intent in queue.read_page(cases, None, limit, "safe").rows]
+        order = "safe" if filters.is_of_review else queue.NEWEST
+        person, now = from_host(), read_standing().now
+        rows = [
+            {**_row(intent), "suggested": str(advice_on(intent, person, now).words)}
+            for intent in queue.read_page(cases, None, limit, order).rows
+        ]
         count = queue.count_capped(cases)
     return rows, str(count) if count <= queue.COUNT_CAP else f"{queue.COUNT_CAP:,}+"
+
+
+def warning() -> str:
+    """Give why nothing on the list can be sent once more now; empty where nothing keeps it."""
+    with transaction.atomic():
+        return str(BARRED["recovering"]) if read_standing().is_recovering else ""
 
 
 def find(key: str, workspace: str) -> Intent:
@@ -60,6 +75,7 @@ def shown(intent: Intent) -> dict[str, Any]:
             "who": deed.who,
             "what": str(deed.what),
             "refused": deed.was_refused,
+            "why_not": str(deed.why_not),
             "reason": str(deed.reason),
             "text": deed.text,
         }
@@ -68,13 +84,40 @@ def shown(intent: Intent) -> dict[str, Any]:
     return {
         **_row(intent),
         "sentence": found["sentence"],
+        "suggested": str(found["next_action"]),
+        "recommended": found["recommended"],
+        "field": found["field"] or None,
+        "barred": str(found["barred"]),
         "meaning": found["meaning"],
         "recipient": found["recipient"],
         "provider_message_id": intent.provider_message_id,
         "allowed": [form.verb for form in found["forms"] if not form.why_not],
+        "answers": _answers(found),
+        "being_asked_since": found["asked"].wanted_at,
         "forbidden": {form.verb: str(form.why_not) for form in found["forms"] if form.why_not},
+        "replaces": found["before"].key if found["before"] else None,
+        "replaced_by": found["after"].key if found["after"] else None,
+        "may_duplicate": found["may_duplicate"],
+        "snoozed_until": found["snoozed_until"],
+        "resend_asked_by": found["request_open"].asked_by if found["request_open"] else None,
         "human_actions": deeds,
     }
+
+
+def _answers(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Give what the provider was asked, newest first, as the case's page shows it."""
+    return [
+        {
+            "at": told.at,
+            "answer": str(told.answer.word),
+            "how": str(told.how),
+            "asked_by": told.by,
+            "meaning": told.meaning,
+            "provider_message_ids": list(told.ids),
+            "counts_until": told.until,
+        }
+        for told in found["answers"]
+    ]
 
 
 def done(result: Done) -> dict[str, Any]:
@@ -88,7 +131,8 @@ def done(result: Done) -> dict[str, Any]:
         "state": intent.state,
         "seq": intent.seq,
         "next_attempt_at": intent.next_attempt_at,
-        "sentence": str(DONE[result.verb]),
+        "sentence": str(done_words.done_sentence(result)),
+        **{name: result.after[name] for name in ("continued_as", "maybe_sent", "erased") if name in result.after},
     }
 
 
@@ -117,8 +161,13 @@ def table(rows: list[dict[str, Any]]) -> str:
     """Give rows in aligned columns."""
     if not rows:
         return "Nothing needs review."
-    texts = [list(_COLUMNS), *([_text(row[name]) for name in _COLUMNS] for row in rows)]
-    widths = [max(len(line[column]) for line in texts) for column in range(len(_COLUMNS))]
+    return aligned(rows, _COLUMNS)
+
+
+def aligned(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> str:
+    """Give these columns of rows below each other."""
+    texts = [list(columns), *([text_of(row[name]) for name in columns] for row in rows)]
+    widths = [max(len(line[column]) for line in texts) for column in range(len(columns))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in texts
     )
@@ -126,19 +175,42 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def lines(found: dict[str, Any]) -> str:
     """Give one case as lines of name and value."""
-    plain = {name: value for name, value in found.items() if not isinstance(value, list | dict)}
-    text = [f"{name:20} {_text(value)}".rstrip() for name, value in plain.items()]
+    apart = (*(name for name, value in found.items() if isinstance(value, list | dict)), "being_asked_since")
+    plain = {name: value for name, value in found.items() if name not in apart}
+    text = [f"{name:20} {text_of(value)}".rstrip() for name, value in plain.items()]
     text.append(f"{'allowed':20} {', '.join(found['allowed'])}")
     text += [f"{verb + ' forbidden':20} {why}" for verb, why in found["forbidden"].items()]
+    text += [_answer_line(answer) for answer in found["answers"]]
+    if not found["answers"]:
+        text.append(f"{'provider answered':20} nothing: not asked yet")
+    if found["being_asked_since"]:
+        text.append(f"{'being asked since':20} {text_of(found['being_asked_since'])}")
     text += [
-        f"{_text(deed['at'])}  {deed['who']}: {deed['what']}{' (refused)' if deed['refused'] else ''}"
+        f"{text_of(deed['at'])}  {deed['who']}: {deed['what']}{_why_not(deed)}"
         f"{', ' + deed['reason'] if deed['reason'] else ''}{': ' + deed['text'] if deed['text'] else ''}"
         for deed in found["human_actions"]
     ]
     return "\n".join(text)
 
 
-def _text(value: object) -> str:
+def _why_not(deed: dict[str, Any]) -> str:
+    return f" (refused: {deed['why_not']})" if deed["refused"] else ""
+
+
+def _answer_line(answer: dict[str, Any]) -> str:
+    told = [
+        answer["answer"],
+        *answer["provider_message_ids"],
+        answer["how"],
+        f"for {answer['asked_by']}" if answer["asked_by"] else "by itself",
+        answer["meaning"],
+        f"counts until {text_of(answer['counts_until'])}" if answer["counts_until"] else "",
+    ]
+    return f"{text_of(answer['at'])}  provider: {', '.join(filter(None, told))}"
+
+
+def text_of(value: object) -> str:
+    """Give one value as a terminal shows it."""
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M:%S}Z"
     return "" if value is None else str(value)

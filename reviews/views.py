@@ -5,14 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from reviews import actions, case, listing
+from reviews import actions, case, listing, news, overview
 from reviews.access import console_page, login_needed
-from reviews.forms import Typed, read_order
+from reviews.forms import Typed, read_order, typed_in
 from reviews.person import from_user
 from reviews.refusals import Refused, UnknownCase
-from reviews.replies import back_to, fragment_or_page, queue_url, remember_queue, wants_fragment
+from reviews.replies import (
+    END_OF_POLLING,
+    back_to,
+    fragment_or_page,
+    queue_query,
+    queue_url,
+    remember_queue,
+    wants_fragment,
+)
 from reviews.standing import Standing
 
 
@@ -21,7 +31,9 @@ from reviews.standing import Standing
 @console_page
 def queue(request: HttpRequest, standing: Standing) -> HttpResponse:
     """Show the queue: what needs review, by what stops being safe first."""
-    response = fragment_or_page(request, "queue", listing.read(request.GET, standing))
+    found = listing.read(request.GET, standing, from_user(request.user))
+    more = {"live": news.of_queue(request.GET, found), "overview": overview.read(standing, found)}
+    response = fragment_or_page(request, "queue", found | more)
     return remember_queue(request, response)
 
 
@@ -33,7 +45,36 @@ def show(request: HttpRequest, standing: Standing, intent_id: int) -> HttpRespon
     return _case_page(request, standing, intent_id)
 
 
+@require_safe
+@login_needed
+@console_page
+def answers(request: HttpRequest, standing: Standing, intent_id: int) -> HttpResponse:
+    """Give a page that waits the provider's answer and what it allows: 204 until then, and 286 ends the waiting."""
+    if not wants_fragment(request):
+        return redirect("reviews:case", intent_id)
+    if case.awaits_answer(intent_id, standing):
+        return HttpResponse(status=204)
+    try:
+        found = case.read(intent_id, from_user(request.user), standing)
+    except UnknownCase as unknown:
+        raise Http404 from unknown
+    return fragment_or_page(request, "news", found, status=END_OF_POLLING)
+
+
+@require_safe
+@login_needed
+@console_page
+def outcome(request: HttpRequest, standing: Standing, intent_id: int) -> HttpResponse:
+    """Give a page that waits for an attempt the case anew: 204 until that has ended, and 286 ends the waiting."""
+    if not wants_fragment(request):
+        return redirect("reviews:case", intent_id)
+    if case.is_moving(intent_id, standing):
+        return HttpResponse(status=204)
+    return _case_page(request, standing, intent_id, Told(case.moved_notice(intent_id, standing)), status=END_OF_POLLING)
+
+
 @require_POST
+@sensitive_post_parameters("address")
 @login_needed
 def decide(request: HttpRequest, intent_id: int, verb: str) -> HttpResponse:
     """Carry out one verb: 303 back to the page, or the case anew for htmx. A refusal keeps what was typed.
@@ -45,7 +86,7 @@ def decide(request: HttpRequest, intent_id: int, verb: str) -> HttpResponse:
     except UnknownCase as unknown:
         raise Http404 from unknown
     except Refused as refused:
-        typed = Typed(verb, request.POST.get("reason_code", ""), request.POST.get("reason", ""))
+        typed = typed_in(verb, request.POST, refused)
         return _after(request, intent_id, Told(refused=refused, typed=typed))
     if done.repeated or wants_fragment(request):
         return _after(request, intent_id, Told(case.done_notice(done)))
@@ -67,11 +108,15 @@ def _after(request: HttpRequest, standing: Standing, intent_id: int, told: Told)
     return _case_page(request, standing, intent_id, told)
 
 
-def _case_page(request: HttpRequest, standing: Standing, intent_id: int, told: Told | None = None) -> HttpResponse:
+def _case_page(
+    request: HttpRequest, standing: Standing, intent_id: int, told: Told | None = None, *, status: int = 200
+) -> HttpResponse:
     told = told or Told()
     try:
         found = case.read(intent_id, from_user(request.user), standing, told.typed)
     except UnknownCase as unknown:
         raise Http404 from unknown
+    found["live"] = news.of_case(found["intent"])
     found |= {"notice": told.notice, "refused": told.refused, "queue_url": queue_url(request)}
-    return fragment_or_page(request, "case", found, status=told.refused.status if told.refused else 200)
+    found["queue_query"] = queue_query(request).urlencode()
+    return fragment_or_page(request, "case", found, status=told.refused.status if told.refused else status)

@@ -10,75 +10,79 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from notifications.models import LogEntry
-from notifications.states import DeliveryStatus, EntryKind, Found, Known, NextAction, Outcome, State
+from notifications.states import DeliveryStatus, EntryKind, Found, Known, Outcome, State
 from reviews.refusals import Sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """A word with an icon and a tone: no meaning is carried by colour alone."""
+    """A word with an icon (a name of static/icons.svg) and a tone: no meaning is carried by colour alone."""
 
     word: Sentence
     icon: str
     tone: str
 
 
+RUNS: Final[dict[str, Badge]] = {
+    "running": Badge(_("Running"), "loader", "busy"),
+    "paused": Badge(_("Paused"), "pause", "warn"),
+    "interrupted": Badge(_("Interrupted"), "unplug", "bad"),
+    "failed": Badge(_("Failed"), "x", "bad"),
+    "cancelled": Badge(_("Cancelled"), "ban", "calm"),
+    "done": Badge(_("Done"), "check", "good"),
+}
 STATES: Final[dict[str, Badge]] = {
-    State.PENDING: Badge(_("Queued"), "◷", "calm"),
-    State.SENDING: Badge(_("Calling the provider"), "⇢", "busy"),
-    State.RETRY: Badge(_("Retry queued"), "↻", "busy"),
-    State.ACCEPTED: Badge(_("Accepted by provider"), "✓", "good"),
-    State.NEEDS_REVIEW: Badge(_("Needs review"), "!", "warn"),
-    State.CLOSED: Badge(_("Closed"), "■", "calm"),
-    State.CANCELLED: Badge(_("Cancelled"), "⊘", "calm"),
+    State.PENDING: Badge(_("Queued"), "clock", "calm"),
+    State.SENDING: Badge(_("Calling the provider"), "loader", "busy"),
+    State.RETRY: Badge(_("Retry queued"), "rotate-cw", "busy"),
+    State.ACCEPTED: Badge(_("Accepted by provider"), "check", "good"),
+    State.NEEDS_REVIEW: Badge(_("Needs review"), "circle-alert", "warn"),
+    State.CLOSED: Badge(_("Closed"), "archive", "calm"),
+    State.CANCELLED: Badge(_("Cancelled"), "ban", "calm"),
 }
 KNOWN: Final[dict[str, Badge]] = {
-    Known.NOT_SENT: Badge(_("Not sent"), "○", "good"),
-    Known.UNKNOWN: Badge(_("Unknown"), "?", "warn"),
-    Known.ACCEPTED: Badge(_("Accepted"), "✓", "good"),
-    Known.CONFLICT: Badge(_("Conflict"), "≠", "bad"),
-    Known.BOUNCED: Badge(_("Bounced"), "↩", "bad"),
-    Known.SOFT_BOUNCED: Badge(_("Bounced for now"), "↩", "warn"),
-    Known.COMPLAINED: Badge(_("Complaint"), "⚑", "bad"),
-    Known.SUPPRESSED: Badge(_("Suppressed"), "⊘", "bad"),
-    Known.INVALID: Badge(_("Invalid"), "×", "bad"),
-    Known.AWAITING_APPROVAL: Badge(_("Awaits approval"), "◇", "calm"),
+    Known.NOT_SENT: Badge(_("Not sent"), "circle-dashed", "good"),
+    Known.UNKNOWN: Badge(_("Unknown"), "circle-question-mark", "warn"),
+    Known.ACCEPTED: Badge(_("Accepted"), "check", "good"),
+    Known.CONFLICT: Badge(_("Conflict"), "equal-not", "bad"),
+    Known.BOUNCED: Badge(_("Bounced"), "undo-2", "bad"),
+    Known.SOFT_BOUNCED: Badge(_("Bounced for now"), "corner-up-left", "warn"),
+    Known.COMPLAINED: Badge(_("Complaint"), "flag", "bad"),
+    Known.SUPPRESSED: Badge(_("Suppressed"), "shield-ban", "bad"),
+    Known.INVALID: Badge(_("Invalid"), "x", "bad"),
+    Known.AWAITING_APPROVAL: Badge(_("Awaits approval"), "user-round-check", "calm"),
 }
 DELIVERY: Final[dict[str, Badge]] = {
-    DeliveryStatus.NONE: Badge(_("No receipt yet"), "–", "calm"),
-    DeliveryStatus.DEFERRED: Badge(_("Deferred"), "◷", "calm"),
-    DeliveryStatus.DELIVERED: Badge(_("Delivered"), "✓", "good"),
-    DeliveryStatus.SOFT_BOUNCED: Badge(_("Bounced for now"), "↩", "warn"),
-    DeliveryStatus.FAILED: Badge(_("Failed at the provider"), "×", "bad"),
-    DeliveryStatus.SUPPRESSED: Badge(_("Suppressed"), "⊘", "bad"),
-    DeliveryStatus.BOUNCED: Badge(_("Bounced"), "↩", "bad"),
-    DeliveryStatus.COMPLAINED: Badge(_("Complaint"), "⚑", "bad"),
+    DeliveryStatus.NONE: Badge(_("No receipt yet"), "minus", "calm"),
+    DeliveryStatus.DEFERRED: Badge(_("Deferred"), "clock", "calm"),
+    DeliveryStatus.DELIVERED: Badge(_("Delivered"), "check-check", "good"),
+    DeliveryStatus.SOFT_BOUNCED: Badge(_("Bounced for now"), "corner-up-left", "warn"),
+    DeliveryStatus.FAILED: Badge(_("Failed at the provider"), "x", "bad"),
+    DeliveryStatus.SUPPRESSED: Badge(_("Suppressed"), "shield-ban", "bad"),
+    DeliveryStatus.BOUNCED: Badge(_("Bounced"), "undo-2", "bad"),
+    DeliveryStatus.COMPLAINED: Badge(_("Complaint"), "flag", "bad"),
 }
 # What one receipt says, whatever other receipts have said.
-RECEIPTS: Final[dict[str, Badge]] = DELIVERY | {DeliveryStatus.NONE: Badge(_("The provider has it"), "✓", "calm")}
+RECEIPTS: Final[dict[str, Badge]] = DELIVERY | {DeliveryStatus.NONE: Badge(_("The provider has it"), "check", "calm")}
 OUTCOMES: Final[dict[str, Badge]] = {
-    Outcome.ACCEPTED: Badge(_("Accepted"), "✓", "good"),
-    Outcome.NOT_SENT: Badge(_("Not sent"), "○", "calm"),
-    Outcome.UNKNOWN: Badge(_("Unknown"), "?", "warn"),
-    Outcome.IN_FLIGHT: Badge(_("Earlier call still ran"), "⇢", "warn"),
-    Outcome.CONFLICT: Badge(_("Conflict"), "≠", "bad"),
-    Outcome.REJECTED: Badge(_("Rejected"), "×", "bad"),
+    Outcome.ACCEPTED: Badge(_("Accepted"), "check", "good"),
+    Outcome.NOT_SENT: Badge(_("Not sent"), "circle-dashed", "calm"),
+    Outcome.UNKNOWN: Badge(_("Unknown"), "circle-question-mark", "warn"),
+    Outcome.IN_FLIGHT: Badge(_("Earlier call still ran"), "loader", "warn"),
+    Outcome.CONFLICT: Badge(_("Conflict"), "equal-not", "bad"),
+    Outcome.REJECTED: Badge(_("Rejected"), "x", "bad"),
 }
-NEXT_ACTIONS: Final[dict[str, Sentence]] = {
-    NextAction.QUERY_PROVIDER: _("Ask the provider"),
-    NextAction.RETRY_SAME_KEY: _("Retry"),
-    NextAction.FIX_CONFIG: _("Mend the configuration, then retry"),
-    NextAction.CORRECT_ADDRESS: _("Correct the address"),
-    NextAction.WAIT_FOR_EVENT: _("Wait for a receipt"),
-    NextAction.CLOSE_DUPLICATE: _("Close as duplicate"),
-    NextAction.APPROVE: _("Approve"),
-    NextAction.ASK_LEAD: _("Ask a lead"),
+# What may be paused.
+PAUSED: Final[dict[str, Sentence]] = {
+    "type": _("Type"),
+    "workspace": _("Workspace"),
+    "account": _("Provider account"),
 }
 ANSWERS: Final[dict[str, Badge]] = {
-    Found.FOUND: Badge(_("Found"), "✓", "good"),
-    Found.NOT_FOUND: Badge(_("Not found"), "○", "calm"),
-    Found.INCONCLUSIVE: Badge(_("Inconclusive"), "?", "warn"),
-    Found.UNAVAILABLE: Badge(_("Unavailable"), "⊘", "warn"),
+    Found.FOUND: Badge(_("Found"), "check", "good"),
+    Found.NOT_FOUND: Badge(_("Not found"), "circle-dashed", "calm"),
+    Found.INCONCLUSIVE: Badge(_("Inconclusive"), "circle-question-mark", "warn"),
+    Found.UNAVAILABLE: Badge(_("Unavailable"), "unplug", "warn"),
 }
 METHODS: Final[dict[str, Sentence]] = {
     "id": _("by its id"),
@@ -91,9 +95,18 @@ VERBS: Final[dict[str, Sentence]] = {
     "query": _("Ask the provider"),
     "adopt": _("Adopt the provider's answer"),
     "approve": _("Approve"),
+    "decline": _("Decline"),
+    "correct": _("Correct the address"),
+    "resend": _("Send anew at all costs"),
+    "resume": _("Take up again"),
+    "wait": _("Set aside"),
     "close": _("Close"),
+    "withdraw": _("Withdraw"),
     "reopen": _("Reopen"),
     "note": _("Add note"),
+    "take": _("Take this case"),
+    "release": _("Give it back"),
+    "take_over": _("Take it over"),
 }
 DONE: Final[dict[str, Sentence]] = {
     "retry": _("Retry queued: one attempt, by the next free worker."),
@@ -101,9 +114,32 @@ DONE: Final[dict[str, Sentence]] = {
     "query": _("The question is queued: within seconds the answer stands in the log."),
     "adopt": _("Adopted: the case counts as accepted, and nothing was sent."),
     "approve": _("Approved: the notification is queued."),
+    "decline": _("Declined: nothing is sent, and the record says who said no."),
+    "correct": _("Closed, and owed to the other address: it goes out in a few seconds, unless it is undone there."),
+    "resend": _("Asked for: a second lead must confirm it within 30 minutes. Nothing is sent until then."),
+    "resume": _("Taken up again: the case is back in the queue."),
+    "wait": _("Set aside: it comes back by itself, or with any news."),
     "close": _("Closed. It stays in the log, and a lead can reopen it."),
+    "withdraw": _("Withdrawn: nothing of it is sent."),
     "reopen": _("Reopened: the case needs review again."),
     "note": _("Note added."),
+    "take": _("Taken: the case is yours for 15 minutes, and longer while you work on its page."),
+    "release": _("Given back: anybody can take the case."),
+    "take_over": _("Taken over: the case is yours, and the record says why."),
+}
+# Where a verb does something else than its word says.
+VERBS_OTHERWISE: Final[dict[str, Sentence]] = {"correction_undone": _("Undo the correction")}
+# What a decision came to where the same verb does something else.
+DONE_OTHERWISE: Final[dict[str, Sentence]] = {
+    "wait_and_ask": _("Set aside: it comes back by itself, or with any news, and the provider is asked then."),
+    "maybe_sent": _("Withdrawn: nothing more is sent, but an earlier attempt may have reached the recipient."),
+    "confirmed": _("Confirmed: it is sent anew in a few seconds, under a new key. The recipient may get it twice."),
+    "declined": _("The request was declined: nothing is sent."),
+    "withdrawn": _("The request was taken back: nothing is sent."),
+    "correction_held": _(
+        "Closed, and owed to the other address: an earlier message may have arrived, so somebody else must approve it."
+    ),
+    "correction_undone": _("Undone: nothing goes to this address. The one before it can be reopened."),
 }
 REASONS: Final[dict[str, Sentence]] = {
     "provider_recovered": _("Provider has recovered"),
@@ -112,18 +148,23 @@ REASONS: Final[dict[str, Sentence]] = {
     "evidence_found": _("Evidence that the provider has it"),
     "code_fixed": _("Code was mended"),
     "owner_asked": _("Owner asked for it"),
-    "other": _("Other (explain)"),
+    "other": _("Another reason"),
     "delivered_elsewhere": _("Delivered another way"),
     "duplicate": _("Duplicate"),
     "no_longer_needed": _("No longer needed"),
-    "recipient_gone": _("Recipient is gone (explain)"),
-    "cannot_be_fixed": _("Cannot be mended (explain)"),
-    "test_data": _("Test data (explain)"),
+    "recipient_gone": _("Recipient is gone"),
+    "cannot_be_fixed": _("Cannot be mended"),
+    "test_data": _("Test data"),
     "closed_by_mistake": _("Closed by mistake"),
     "new_information": _("New information"),
-    "content_checked": _("Content was checked"),
+    "content_checked": _("Checked at its origin or on the server"),
     "clicked_by_mistake": _("Clicked by mistake"),
     "business_cancelled": _("Cancelled by the application"),
+    "address_corrected": _("Address was corrected"),
+    "forced_resend": _("Sent anew at all costs"),
+    "content_wrong": _("Content is wrong"),
+    "privacy_request": _("Privacy request"),
+    "sent_in_error": _("Ordered in error"),
 }
 ENTRIES: Final[dict[str, Sentence]] = {
     EntryKind.HELD: _("Held for approval"),
@@ -141,21 +182,20 @@ ENTRIES: Final[dict[str, Sentence]] = {
     EntryKind.UNCONFIRMED: _("Never confirmed"),
     EntryKind.CONTRADICTED: _("Contradicting evidence"),
     EntryKind.EVIDENCE: _("The provider was asked"),
+    EntryKind.RESTORED: _("Held after a restore"),
+    EntryKind.FREED: _("Let go: the provider does not have it"),
     EntryKind.RETRIED: _("Retry ordered"),
     EntryKind.UNDONE: _("Retry undone"),
     EntryKind.RE_PREPARED: _("Prepared anew"),
     EntryKind.ADOPTED: _("The provider's answer was adopted"),
+    EntryKind.RESEND_ASKED: _("A resend was asked for"),
+    EntryKind.RESEND_DROPPED: _("The resend was not confirmed"),
     EntryKind.SNOOZED: _("Set aside"),
     EntryKind.RESUMED: _("Taken up again"),
     EntryKind.CLOSED: _("Closed"),
     EntryKind.REOPENED: _("Reopened"),
     EntryKind.WITHDRAWN: _("Withdrawn"),
     EntryKind.SUPERSEDED: _("Replaced by a newer notification"),
-}
-PHASES: Final[dict[str, Sentence]] = {
-    "not_connected": _("not connected"),
-    "request_written": _("request written"),
-    "answer_read": _("answer read"),
 }
 
 

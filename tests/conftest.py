@@ -91,6 +91,24 @@ def _become(role: str) -> None:
         connection.settings_dict["USER"] = name
 
 
+@pytest.fixture(autouse=True)
+def nothing_of_the_test_before() -> Iterator[None]:
+    """Give each test the language, the time zone and the environment that a process starts with.
+
+    A page that the test before asked for in Chinese leaves its language with the thread, and a page that it served
+    leaves the name of what this process is: the order of the tests must not decide what a command says.
+    """
+    from django.utils import timezone, translation
+
+    translation.deactivate()
+    timezone.deactivate()
+    before = {name: value for name, value in os.environ.items() if name.startswith("NOTIFYOPS_")}
+    yield
+    for name in [name for name in os.environ if name.startswith("NOTIFYOPS_") and name not in before]:
+        del os.environ[name]
+    os.environ.update(before)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def quick_passwords() -> None:
     """Hash passwords fast: the slow hash is Django's, and not what we test."""
@@ -155,8 +173,10 @@ def process_env(django_db_setup: None, database_url: DatabaseUrl) -> Callable[[s
     """Give the environment in which a real process works on this test database as the named role."""
 
     def give(role: str) -> dict[str, str]:
+        # What this process is, since a test served a page in it, is no word about the one that is started.
+        inherited = {name: value for name, value in os.environ.items() if name != "NOTIFYOPS_PROCESS"}
         return {
-            **os.environ,
+            **inherited,
             "NOTIFYOPS_ROLE": role if role in ("worker", "web", "owner") else "web",
             "NOTIFYOPS_DATABASE_URL": database_url(role),
             "NOTIFYOPS_OWNER_DATABASE_URL": database_url("owner"),

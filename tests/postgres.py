@@ -18,7 +18,13 @@ SITE = "test"
 DATABASE = "notifyops"
 PASSWORD = "test-password"
 # Nothing here outlives the run, so nothing needs to reach the disk.
-FAST = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "max_connections=200", "log_statement=none")
+FAST = (
+    "fsync=off",
+    "full_page_writes=off",
+    "synchronous_commit=off",
+    "max_connections=200",
+    "max_prepared_transactions=4",
+)
 
 # Filled from the code by migrations and post_migrate. Copied once and put back where a test changed them: to run all
 # of post_migrate, and to state every grant, after each test took a tenth of a second.

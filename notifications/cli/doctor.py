@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from django.core.management.base import CommandParser
-from tqdm import tqdm
 
 from notifications import doctor
 from notifications.cli.terminal import Terminal
@@ -24,8 +23,8 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: dict[str, Any], terminal: Terminal) -> int:
     """Check everything; exit code 1 on any violation."""
     first, last = doctor.id_range()
-    with tqdm(total=last - first + 1, unit=" intents", disable=not terminal.err.isatty()) as bar:
-        found = list(doctor.check_all(progress=bar.update))
+    with terminal.progress(last - first + 1, "intents") as told:
+        found = list(doctor.check_all(progress=told))
     if options["json"]:
         terminal.json({"invariants": len(doctor.INVARIANTS), "violations": [asdict(one) for one in found]})
         return 1 if found else 0

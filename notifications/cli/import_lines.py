@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TextIO
@@ -16,7 +17,11 @@ from notifications.types import registry
 FIELDS: Final = ("notification_type", "report_id", "recipient", "data", "options")
 NEEDED: Final = FIELDS[:3]
 OPTION_NAMES: Final = frozenset(outbox.Options.__annotations__)
+# A file is a backlog: it must not hold up what is owed by the way. Where a line names another, that counts.
+PRIORITY: Final = "bulk"
 LARGEST_CELL: Final = 1024 * 1024  # four times what `data` may hold, so that the refusal is about the data
+# Bytes that are no UTF-8, as the file's decoder hands them on.
+_NO_UTF8: Final = re.compile("[\udc80-\udcff]")
 # PostgreSQL's jsonb would keep the last of two equal keys in silence.
 TWICE: Final = "the key {} stands there twice"
 
@@ -126,6 +131,8 @@ def _csv(source: TextIO) -> Iterator[Line]:
 
 def _header(reader: Iterator[list[str]]) -> list[str]:
     names = [name.strip().lstrip("\ufeff") for name in next(reader, [])]
+    if any(_NO_UTF8.search(name) for name in names):
+        raise BadFile("The first line is not UTF-8 text. Save the file as UTF-8.")
     known = {"data", *NEEDED, *OPTION_NAMES}
     for name in names:
         if name not in known and not name.startswith("data."):
@@ -169,6 +176,10 @@ def _from_cell(name: str, cell: str, form: str) -> Any:
 
 
 def _judged(number: int, raw: str, read_item: Any) -> Line:
+    foreign = _NO_UTF8.search(raw)
+    if foreign:
+        byte, place = ord(foreign[0]) - 0xDC00, len(raw[: foreign.start()].encode(errors="surrogateescape"))
+        return Line(number, raw, None, f"byte {place + 1} (0x{byte:02x}) is not UTF-8; save the file as UTF-8")
     try:
         return Line(number, raw, _item(read_item()))
     except BadLine as bad:
@@ -192,5 +203,5 @@ def _item(record: Mapping[str, Any]) -> outbox.Item:
         record["report_id"],
         record["recipient"],
         {} if data is None else data,
-        options or {},  # type: ignore[arg-type]
+        {"priority": PRIORITY} | (options or {}),  # type: ignore[arg-type]
     )

@@ -1,29 +1,34 @@
-"""`notify preview TYPE`: what a message would look like. Sends and writes nothing."""
+"""`notify preview TYPE`, or of one that is owed, `--intent KEY`: what it would look like. Sends and writes nothing.
+
+Only here, where the database can be read anyway: no page shows what is written in a message.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import logging
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any
 
 from django.core.management.base import CommandParser
 
+from notifications.cli import story
 from notifications.cli.terminal import Refused, Terminal
-from notifications.delivery.prepare import Rendered, render
+from notifications.models import Content
 from notifications.outbox_errors import SchemaError
 from notifications.outbox_json import plain
+from notifications.preview import preview
 from notifications.providers.base import Unsendable
 from notifications.types import NotificationType, registry
 
-# RFC 5322 section 2.1.1: no line of a message may be longer.
-LONGEST_LINE: Final = 998
-LONG_SUBJECT: Final = 78  # the same section's advice; most inboxes show less
+logger = logging.getLogger(__name__)
 
 
 def add_arguments(parser: CommandParser) -> None:
     """Take the type and what its templates need."""
-    parser.add_argument("notification_type", metavar="TYPE", help="see: notify types")
+    parser.add_argument("notification_type", metavar="TYPE", nargs="?", help="see: notify types")
+    parser.add_argument("--intent", metavar="KEY", help="one that is owed, by its notification id: its own data")
+    parser.add_argument("--workspace", default="", help="where the key belongs (default: the default workspace)")
     parser.add_argument("--data", default="{}", help="""a JSON object, such as '{"title": "Q3"}'""")
     parser.add_argument("--report-id", default="demo-001", help="the report to speak of (demo-001)")
     parser.add_argument("--locale", help="such as en or zh-hans; default: the plain templates")
@@ -32,19 +37,23 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: dict[str, Any], terminal: Terminal) -> int:
     """Render and print; warnings go to stderr."""
+    if bool(options["notification_type"]) == bool(options["intent"]):
+        raise Refused("Name a TYPE, or --intent with the notification id of one that is owed.")
+    if options["intent"]:
+        options = options | _of_intent(options)
     kind = registry.get(options["notification_type"])
     if kind is None:
         names = ", ".join(one.name for one in registry)
         raise Refused(f"No type {options['notification_type']} in this release. Known: {names}.")
     data = _data(kind, options["data"])
     try:
-        rendered = render(kind, data, report_id=options["report_id"], locale=options["locale"])
+        seen = preview(kind, data, report_id=options["report_id"], locale=options["locale"])
     except Unsendable as refusal:
         raise Refused(
             f"The templates of {kind.name} in {kind.template}/ cannot be rendered ({refusal.code}): "
             f"{refusal.__cause__ or 'a part is missing'}."
         ) from None
-    warnings = list(_warnings(kind, data, rendered))
+    rendered, warnings = seen.rendered, seen.warnings
     if options["json"]:
         terminal.json({"type": kind.name, **asdict(rendered), "warnings": warnings})
         return 0
@@ -54,6 +63,17 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
     for warning in warnings:
         terminal.say(f"Warning: {warning}")
     return 0
+
+
+def _of_intent(options: dict[str, Any]) -> dict[str, Any]:
+    """Give type, data, report and language of one that is owed; that somebody read it stands in the server's log."""
+    row = story.found({"key": options["intent"], "workspace": options["workspace"]})
+    content = Content.objects.filter(intent_id=row["intent_id"]).first()
+    if content is None or content.data is None:
+        raise Refused(f'The content of "{row["id"]}" was erased.')
+    logger.info("content read in the terminal", extra={"action": "content_read", "intent": row["id"]})
+    given = {"data": json.dumps(content.data), "report_id": row["report_id"], "locale": content.locale or None}
+    return {"notification_type": row["type"], **given}
 
 
 def _data(kind: NotificationType, text: str) -> dict[str, Any]:
@@ -72,16 +92,3 @@ def _data(kind: NotificationType, text: str) -> dict[str, Any]:
         wants = ", ".join(f"{key} as {kind.fields()[key][0]}" for key in wrong)
         raise Refused(f"--data does not fit type {kind.name}, which wants {wants}.")
     return data
-
-
-def _warnings(kind: NotificationType, data: Mapping[str, Any], rendered: Rendered) -> list[str]:
-    found = [f"data.{key} is not in the type's schema" for key in sorted(set(data) - set(kind.fields()))]
-    if not rendered.subject:
-        found.append("the subject is empty, so this would stop for a person")
-    elif len(rendered.subject) > LONGEST_LINE:
-        found.append(f"the subject has more than {LONGEST_LINE} characters, so this would stop for a person")
-    elif len(rendered.subject) > LONG_SUBJECT:
-        found.append(f"the subject has {len(rendered.subject)} characters; most inboxes show {LONG_SUBJECT} at most")
-    if not rendered.text.strip() and not (rendered.html or "").strip():
-        found.append("the body is empty, so this would stop for a person")
-    return found

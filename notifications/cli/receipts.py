@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from notifications import wiring
-from notifications.cli.terminal import Refused, Terminal
+from notifications.cli.terminal import Refused, Terminal, counted
 from notifications.models import ProviderAccount
 from notifications.providers.resend_events import EventsUnavailable
 from notifications.receipts.catch_up import MOST, CaughtUp, NoWebhook, catch_up
@@ -68,6 +68,9 @@ def _print(found: CaughtUp, options: dict[str, Any], terminal: Terminal) -> None
     if options["json"]:
         terminal.json(asdict(found))
         return
-    terminal.line(f"{found.listed} events listed, {found.known} were here, {found.new} are new")
+    terminal.line(
+        f"{counted(found.listed, 'event', 'events')} listed, {counted(found.known, 'was', 'were')} here, "
+        f"{counted(found.new, 'is', 'are')} new"
+    )
     if found.cut:
         terminal.line(f"{options['most']} is the most of one run: run it again to go on.")

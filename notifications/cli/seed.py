@@ -140,9 +140,10 @@ def lost_worker() -> tuple[Step, ...]:
     return Step(EntryKind.CLAIMED, {"delay_s": 0.0}), Step(EntryKind.LEASE_LOST, facts)
 
 
-def rejected(code: str, status: int, action: NextAction) -> tuple[Step, ...]:
-    """Give one attempt that the provider refused for good."""
-    return attempt(Outcome.REJECTED, code, State.NEEDS_REVIEW, http_status=status, next_action=action)
+def rejected(code: str, status: int, action: NextAction, field: str = "") -> tuple[Step, ...]:
+    """Give one attempt that the provider refused for good; `field`: what it named of the request."""
+    detail = {"detail": {"field": field}} if field else {}
+    return attempt(Outcome.REJECTED, code, State.NEEDS_REVIEW, http_status=status, next_action=action, **detail)
 
 
 def stories() -> Iterator[Story]:
@@ -152,7 +153,7 @@ def stories() -> Iterator[Story]:
     yield Story("demo-102", window_over())
     yield Story("demo-103", refused_thrice())
     yield Story("demo-104", refused_thrice(), workspace="acme")
-    yield Story("demo-105", rejected("resend.422.validation_error", 422, NextAction.CORRECT_ADDRESS))
+    yield Story("demo-105", rejected("resend.422.validation_error", 422, NextAction.CORRECT_ADDRESS, "to"))
     yield Story("demo-106", rejected("resend.403.validation_error", 403, NextAction.FIX_CONFIG), workspace="acme")
     conflict = attempt(
         Outcome.CONFLICT, "resend.409.invalid_idempotent_request", review, http_status=409, next_action=ask
@@ -164,9 +165,9 @@ def stories() -> Iterator[Story]:
     yield Story("demo-110", lost_worker(), workspace="acme")
     yield Story("demo-111", accepted(111, receipt(DeliveryStatus.BOUNCED, Known.BOUNCED, NextAction.CORRECT_ADDRESS)))
     yield Story("demo-112", accepted(112, receipt(DeliveryStatus.COMPLAINED, Known.COMPLAINED, NextAction.ASK_LEAD)))
-    soft = receipt(DeliveryStatus.SOFT_BOUNCED, Known.SOFT_BOUNCED, NextAction.RETRY_SAME_KEY)
+    soft = receipt(DeliveryStatus.SOFT_BOUNCED, Known.SOFT_BOUNCED, NextAction.RETRY_NEW_KEY)
     yield Story("demo-113", accepted(113, soft), workspace="acme")
-    facts = {"to_state": review, "code": INVALID_DATA, "known": Known.INVALID, "next_action": NextAction.FIX_CONFIG}
+    facts = {"to_state": review, "code": INVALID_DATA, "known": Known.INVALID, "next_action": NextAction.FIX_CONTENT}
     yield Story("demo-114", (Step(EntryKind.INVALID, facts),))
     yield Story("demo-115", refused_thrice("not_sent.dns"))
     yield Story("demo-116", refused_thrice())

@@ -8,7 +8,8 @@ from django.core.management.base import CommandParser
 
 from notifications.cli import story
 from notifications.cli.terminal import Terminal
-from notifications.states import EntryKind
+from notifications.policy.codes import AWAITING_APPROVAL
+from notifications.states import EntryKind, State
 
 # The view's words that differ from the command's.
 RENAMED: Final = {"id": "notification_id", "status": "state", "last_error_code": "error_code"}
@@ -34,7 +35,7 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
         return 0
     terminal.line(shown["notification_id"] + (f"  (workspace {row['workspace']})" if row["workspace"] else ""))
     for name in PRINTED:
-        if shown[name] is not None:
+        if shown[name] is not None and not _is_past(name, shown):
             terminal.line(f"  {name:20} {shown[name]}")
     terminal.line()
     terminal.table(
@@ -42,12 +43,25 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
         (
             (
                 entry["seq"], f"{entry['at']:%Y-%m-%d %H:%M:%S}", entry["kind"], entry["from_state"], entry["to_state"],
-                entry["attempt"] or None, _outcome(entry), entry["code"], entry["actor"], entry["reason_code"],
+                entry["attempt"] or None, _outcome(entry), _code(entry), entry["actor"], entry["reason_code"],
             )
             for entry in log
         ),
     )  # fmt: skip
     return 0
+
+
+def _is_past(name: str, shown: dict[str, Any]) -> bool:
+    """Tell whether a column says what was true in review alone: what is suggested, and that an approval is awaited."""
+    if shown["state"] == State.NEEDS_REVIEW:
+        return False
+    return name == "next_action" or (name == "error_code" and shown[name] == AWAITING_APPROVAL)
+
+
+def _code(entry: dict[str, Any]) -> str | None:
+    """Give the code, and the field that the provider named."""
+    field = (entry["detail"] or {}).get("field")
+    return f"{entry['code']} (field: {field})" if field else entry["code"]
 
 
 def _outcome(entry: dict[str, Any]) -> Any:

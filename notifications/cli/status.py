@@ -35,21 +35,29 @@ PER_MINUTE: Final = """
         count(*) FILTER (WHERE n.to_state = 'retry' AND n.from_state <> 'retry') AS retried
     FROM newest n, t WHERE n.at > t.now - interval '1 minute'
 """
-# The row of a loop that ended stays for its successor: whoever has not beaten for a minute works no more.
+# The row of a loop that ended stays until its successor beats; whoever was killed has not beaten for a while.
 WORKERS: Final = """
     SELECT b.worker, b.host, b.role, b.slot, b.started_at, b.beat_at,
         extract(epoch FROM notifyops_private.clock_v1() - b.beat_at)::float8 AS beat_age_s, b.claimed_at,
         extract(epoch FROM notifyops_private.clock_v1() - b.claimed_at)::float8 AS claimed_age_s
     FROM notifyops_private.notifications_workerbeat b
-    WHERE b.beat_at > notifyops_private.clock_v1() - interval '60 seconds' ORDER BY b.role, b.slot, b.beat_at DESC
+    WHERE b.ended_at IS NULL AND b.beat_at > notifyops_private.clock_v1() - interval '60 seconds'
+    ORDER BY b.role, b.slot, b.beat_at DESC
 """
 CIRCUITS: Final = """
     SELECT a.name AS account, a.channel, a.enabled, coalesce(c.open_until > t.now, false) AS open,
         CASE WHEN isfinite(c.open_until) THEN c.open_until END AS open_until,
-        coalesce(c.open_until = 'infinity', false) AS until_a_person, c.wait_until, c.reason, c.code
+        coalesce(c.open_until = 'infinity', false) AS until_a_person, c.wait_until, c.reason, c.code,
+        notifyops_private.rate_v1(a.rate_per_s, b.learned_per_s, b.ramp_since, t.now) AS rate_per_s, b.learned_per_s
     FROM notifyops_private.notifications_provideraccount a
-    LEFT JOIN notifyops_private.notifications_circuit c ON c.account_id = a.id,
+    LEFT JOIN notifyops_private.notifications_circuit c ON c.account_id = a.id
+    LEFT JOIN notifyops_private.notifications_ratebucket b ON b.account_id = a.id,
     (SELECT notifyops_private.clock_v1() AS now OFFSET 0) t ORDER BY a.name
+"""
+PAUSES: Final = """
+    SELECT p.id, p.scope, p.name, p.ends_at, p.reason_code, p.actor
+    FROM notifyops_private.notifications_pause p, (SELECT notifyops_private.clock_v1() AS now OFFSET 0) t
+    WHERE p.resumed_at IS NULL AND p.ends_at > t.now ORDER BY p.ends_at
 """
 REVIEW: Final = """
     SELECT count(*) AS count, max(extract(epoch FROM t.now - i.review_since))::float8 AS oldest_s
@@ -100,6 +108,7 @@ def figures() -> dict[str, Any]:
         "per_minute": rows(PER_MINUTE)[0],
         "workers": rows(WORKERS),
         "circuits": rows(CIRCUITS),
+        "pauses": rows(PAUSES),
         "receipts": {"waiting": receipts["count"], "oldest_s": receipts["oldest_s"]},
         "queue": {"review": review["count"], "oldest_review_s": review["oldest_s"], "tasks": tasks},
     }
@@ -129,4 +138,10 @@ def _print(found: dict[str, Any], terminal: Terminal) -> None:
     for circuit in found["circuits"]:
         until = "until a person closes it" if circuit["until_a_person"] else f"until {circuit['open_until']}"
         word = f"open {until} ({circuit['code'] or circuit['reason']})" if circuit["open"] else "closed"
-        terminal.line(f"circuit      {circuit['account']}: {word if circuit['enabled'] else 'account disabled'}")
+        rate = "" if circuit["rate_per_s"] is None else f", {circuit['rate_per_s']:.3g} calls a second"
+        terminal.line(f"circuit      {circuit['account']}: {word if circuit['enabled'] else 'account disabled'}{rate}")
+    for pause in found["pauses"]:
+        terminal.line(
+            f"pause        {pause['scope']} {pause['name'] or '(the default one)'} until {pause['ends_at']} "
+            f"({pause['reason_code']}, by {pause['actor']}; number {pause['id']})"
+        )

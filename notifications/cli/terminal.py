@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any, Protocol, TextIO
+from typing import Any, Final, Protocol, TextIO
 
 from django.db import connections
+from tqdm import tqdm
+
+# How often a long check that nobody watches on a terminal says how far it is.
+TOLD_EVERY_S: Final = 10.0
 
 
 class Refused(Exception):
@@ -50,6 +56,24 @@ class Terminal:
         """Tell the person something that is no part of the answer."""
         self.err.write(sentence + "\n")
 
+    @contextlib.contextmanager
+    def progress(self, total: int, things: str) -> Iterator[Callable[[int], object]]:
+        """Show how far it is while the block tells what it has done: a bar on a terminal, else a line now and then."""
+        if self.err.isatty():
+            with tqdm(total=total, unit=f" {things}") as bar:
+                yield bar.update
+            return
+        done, told_at = 0, time.monotonic()
+
+        def told(count: int) -> None:
+            nonlocal done, told_at
+            done += count
+            if time.monotonic() - told_at >= TOLD_EVERY_S:
+                told_at = time.monotonic()
+                self.say(f"{done:,} of {total:,} {things} checked")
+
+        yield told
+
     def table(self, heads: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
         """Write rows in aligned columns."""
         texts = [list(heads), *([("" if cell is None else str(cell)) for cell in row] for row in rows)]
@@ -67,7 +91,7 @@ def as_json(value: object) -> object:
     raise TypeError(f"{type(value).__name__} has no JSON form here")
 
 
-def rows(query: str, parameters: Iterable[str | int | list[int]] = ()) -> list[dict[str, Any]]:
+def rows(query: str, parameters: Iterable[str | int | datetime | list[int]] = ()) -> list[dict[str, Any]]:
     """Give the rows of a query by column name."""
     with connections["default"].cursor() as cursor:
         cursor.execute(query, list(parameters))
@@ -77,8 +101,9 @@ def rows(query: str, parameters: Iterable[str | int | list[int]] = ()) -> list[d
 
 def _loaded(row: dict[str, Any]) -> dict[str, Any]:
     # Django's connections hand out jsonb as text.
-    if isinstance(row.get("detail"), str):
-        row["detail"] = json.loads(row["detail"])
+    for name in ("detail", "tally"):
+        if isinstance(row.get(name), str):
+            row[name] = json.loads(row[name])
     return row
 
 
@@ -90,6 +115,11 @@ def age(seconds: float | None) -> str:
         if seconds >= 2 * size:
             return f"{int(seconds // size)} {unit}"
     return f"{seconds:.0f} s"
+
+
+def counted(count: int, one: str, many: str) -> str:
+    """Give a count with the form of the words that goes with it: 1 line, 2 lines."""
+    return f"{count} {one if count == 1 else many}"
 
 
 def listed(mapping: Mapping[str, object]) -> str:

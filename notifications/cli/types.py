@@ -8,6 +8,7 @@ from django.core.management.base import CommandParser
 
 from notifications.cli.terminal import Terminal
 from notifications.models import NotificationTypeRow
+from notifications.overrides import overridden
 from notifications.types import NotificationType, registry
 
 
@@ -33,7 +34,10 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
             for kind in listed
         ),
     )  # fmt: skip
-    unknown = [kind["name"] for kind in listed if not kind["enabled"]]
+    for kind in listed:
+        if kind["overrides"]:
+            terminal.say(f"Overridden in the admin: {kind['name']} ({', '.join(kind['overrides'])}).")
+    unknown = [kind["name"] for kind in listed if not kind["enabled"] and not kind["overrides"]]
     if unknown:
         terminal.say(f"Not yet in the database: {', '.join(unknown)}. Run manage.py migrate.")
     if rows:
@@ -47,10 +51,11 @@ def _described(kind: NotificationType, row: NotificationTypeRow | None) -> dict[
         "channel": kind.channel,
         "template": kind.template,
         "loss_model": kind.loss_model.value,
-        "approval": kind.approval.value,
-        "expires_after_s": kind.expires_after,
+        "approval": row.approval if row else kind.approval.value,
+        "expires_after_s": row.expires_after if row else kind.expires_after,
         "retry_delays_s": None if kind.retry_delays is None else list(kind.retry_delays),
         "failure_limit": row.failure_limit if row else None,
         "enabled": row is not None and row.enabled,
+        "overrides": [name for name, (now, declared) in overridden(row).items() if now != declared] if row else [],
         "data": {key: {"type": form, "required": required} for key, (form, required) in kind.fields().items()},
     }

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from django.core.management.base import CommandParser
-from tqdm import tqdm
 
+from notifications import doctor
 from notifications.cli import story
-from notifications.cli.terminal import Terminal, rows
+from notifications.cli.terminal import Terminal, counted, rows
 
 # Intents a call: seconds at most, and little memory on the server.
 CHUNK: Final = 5000
@@ -37,21 +37,20 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
     else:
         first, last = rows(RANGE)[0].values()
     entries, faults = 0, []
-    with tqdm(total=last - first + 1, unit=" intents", disable=not terminal.err.isatty()) as bar:
-        for start in range(first, last + 1, CHUNK):
-            end = min(start + CHUNK - 1, last)
+    with terminal.progress(last - first + 1, "intents") as told:
+        for start, end in doctor.chunks(first, last, CHUNK):
             faults += rows(
                 "SELECT v.*, i.notification_id FROM notifyops_private.verify_v1(%s, %s) v "
                 "LEFT JOIN notifyops_private.notifications_intent i ON i.id = v.intent_id ORDER BY v.intent_id, v.seq",
                 [start, end],
             )
             entries += rows(COUNT, [start, end])[0]["count"]
-            bar.update(end - start + 1)
+            told(end - start + 1)
     if options["json"]:
         terminal.json({"entries": entries, "faults": faults})
     else:
         for fault in faults:
             name = fault["notification_id"] or "a notification that is gone"
             terminal.line(f"{name} (intent {fault['intent_id']}) #{fault['seq']}: {fault['fault']}")
-        terminal.line(f"{entries} entries verified, {len(faults)} faults")
+        terminal.line(f"{counted(entries, 'entry', 'entries')} verified, {counted(len(faults), 'fault', 'faults')}")
     return 1 if faults else 0

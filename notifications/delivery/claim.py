@@ -7,31 +7,30 @@ loss model allows, claimed again in the same transaction.
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from psycopg import AsyncConnection
 
-from notifications.delivery.due import Due, given_bytes
+from notifications.delivery.due import Due, given_bytes, set_roots, time_for
 from notifications.delivery.judge import judge_all
 from notifications.delivery.lease import ROOM_TO_RECORD_S, Lease, boot_clock
-from notifications.delivery.prepare import plain_language
+from notifications.delivery.outages import REOPEN
+from notifications.delivery.prepare import Moment, plain_language
+from notifications.delivery.rates import spend
 from notifications.delivery.shop import Account, Rules, Shop
 from notifications.door import Appended, Entry, Picked, append_async, pick
 from notifications.models.intent import provider_key
-from notifications.policy.claim import ClaimDecision
+from notifications.policy import codes
+from notifications.policy.claim import ClaimDecision, still_doubted
 from notifications.policy.evidence import confirm_s
 from notifications.policy.retry import decide_lease_lost
-from notifications.states import EntryKind, Known, State
+from notifications.states import EntryKind, Known, NextAction, State
 from notifications.types import NotificationType
 
 logger = logging.getLogger(__name__)
-
-REOPEN = (
-    "UPDATE notifyops_private.notifications_circuit SET open_until = notifyops_private.clock_v1() "
-    "WHERE account_id = ANY (%s::bigint[]) AND open_until < 'infinity'"
-)
 
 
 async def claim(
@@ -44,7 +43,7 @@ async def claim(
     began = (shop.clock or boot_clock)()
     # In one pipeline: BEGIN goes with the pick, COMMIT with the entries.
     async with connection.pipeline(), connection.transaction():
-        picked = await pick(connection, room, list(shop.accounts), full_lanes)
+        picked = await pick(connection, room, list(shop.accounts), full_lanes, shop.rules.site_mode)
         if not picked:
             return []
         due = [one for one in picked if one.state != State.SENDING]
@@ -52,7 +51,12 @@ async def claim(
         if lost:
             due += await _close_lost(connection, shop, lost, worker)
         cases = await _prepared(connection, shop, due, worker)
-        return await _claimed(connection, shop, cases, worker=worker, began=began)
+        leases = await _claimed(connection, shop, cases, worker=worker, began=began)
+        limited = {one.account_id for one in picked if one.limited}
+        if limited:
+            counts = Counter(lease.account_id for lease in leases if lease.account_id in limited)
+            await spend(connection, counts)
+        return leases
 
 
 async def _close_lost(connection: AsyncConnection[Any], shop: Shop, lost: list[Picked], worker: str) -> list[Picked]:
@@ -103,10 +107,13 @@ async def _prepared(connection: AsyncConnection[Any], shop: Shop, due: list[Pick
     cases: list[Due] = []
     stopped: dict[EntryKind, list[Entry]] = defaultdict(list)
     looked_at = [Due(one, shop.types.get(one.type), shop.accounts[one.account_id]) for one in due]
-    decisions = await judge_all(connection, [(case.picked, case.kind, case.account.idempotent) for case in looked_at])
+    judged = [(case.picked, case.kind, case.account.idempotent) for case in looked_at]
+    decisions = await judge_all(connection, judged, shop.rules.site_mode)
+    await set_roots(connection, looked_at)
+    moment = Moment(shop.rules, await time_for(connection, looked_at))
     with plain_language():
         for case, decision in zip(looked_at, decisions, strict=True):
-            verdict = given_bytes(case, shop.rules, decision)
+            verdict = given_bytes(case, moment, decision)
             if verdict.sends:
                 cases.append(case)
             else:
@@ -117,7 +124,15 @@ async def _prepared(connection: AsyncConnection[Any], shop: Shop, due: list[Pick
     unused = {one.account_id for one in due if one.probe and one.id not in going}
     if unused:  # a probe that was not sent tells nothing: the next due intent is it, at once
         await connection.execute(REOPEN, (sorted(unused),))
-    renewed = [Entry(id=case.picked.id) for case in cases if case.anew]
+    renewed = [
+        Entry(
+            id=case.picked.id,
+            detail={"may_duplicate": True} if case.duplicate else None,
+            site_mode=shop.rules.site_mode,
+        )
+        for case in cases
+        if case.anew
+    ]
     refused = {
         one.intent_id: one.refused
         for one in await append_async(connection, EntryKind.RE_PREPARED, renewed, worker=worker)
@@ -143,11 +158,40 @@ async def _claimed(
     answers = await append_async(
         connection, EntryKind.CLAIMED, [_claim_entry(case, shop.rules) for case in cases], worker=worker
     )
-    through = {one.intent_id for one in answers if one.refused is None}
-    for one in answers:
-        if one.refused is not None:
-            logger.error("claim refused: %s", one.refused, extra={"action": "claim_refused", "intent": one.intent_id})
-    return [_lease(shop, case, began=began) for case in cases if case.picked.id in through]
+    refused = {one.intent_id: one.refused for one in answers if one.refused is not None}
+    for intent, why in refused.items():
+        if why != "recovering":  # this loop has not looked for some seconds, and will
+            logger.error("claim refused: %s", why, extra={"action": "claim_refused", "intent": intent})
+    if refused:
+        heard_of = [case for case in cases if refused.get(case.picked.id) == "forgotten"]
+        await _hold_forgotten(connection, heard_of, shop.rules.site_mode, worker=worker)
+    return [_lease(shop, case, began=began) for case in cases if case.picked.id not in refused]
+
+
+async def _hold_forgotten(connection: AsyncConnection[Any], cases: list[Due], mode: str, *, worker: str) -> None:
+    """Hold what a restored database owes, and of which a receipt lies here or the list has shown a message."""
+    held = [
+        Entry(
+            id=case.picked.id,
+            to_state=State.NEEDS_REVIEW,
+            code=codes.RESTORED,
+            known=still_doubted(case.picked.known),
+            next_action=NextAction.QUERY_PROVIDER,
+            ambiguous=True,
+            detail={
+                "attempted": case.picked.attempt_count > 0,
+                "ambiguous": case.picked.ambiguous,
+                "known": case.picked.known,
+                # What comes back of it blocks its address in the mode in which it was made, which nobody else knows.
+                "mode": mode,
+            },
+        )
+        for case in cases
+    ]
+    await append_async(connection, EntryKind.RESTORED, held, worker=worker)
+    probed = {case.picked.account_id for case in cases if case.picked.probe}
+    if probed:  # as for any probe that was not sent
+        await connection.execute(REOPEN, (sorted(probed),))
 
 
 def _claim_entry(case: Due, rules: Rules) -> Entry:
@@ -173,6 +217,8 @@ def _lease(shop: Shop, case: Due, *, began: float) -> Lease:
     body = case.frozen.body if case.frozen else one.body
     assert body is not None
     generation = one.generation + 1 if case.anew else one.generation
+    if case.anew:  # its key's clock has not started
+        one = one._replace(ambiguous=False, window_left_s=None)
     return Lease(
         id=one.id,
         notification_id=one.notification_id,
@@ -191,10 +237,12 @@ def _lease(shop: Shop, case: Due, *, began: float) -> Lease:
 
 
 def _facts(shop: Shop, one: Picked, kind: NotificationType | None, account: Account) -> Any:
-    return shop.facts(
+    facts = shop.facts(
         account,
         kind,
         counts=(one.failure_count, one.failure_limit, one.in_flight_count),
         ambiguous=one.ambiguous,
         window_left_s=one.window_left_s,
     )
+    # What a person ordered is one attempt, and its failure theirs to know of, whatever else it tells.
+    return replace(facts, probe=True) if one.probe and not one.manual else facts

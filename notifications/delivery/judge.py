@@ -15,7 +15,7 @@ from django.db import connections
 from psycopg import AsyncConnection
 
 from notifications.door import Picked
-from notifications.policy.claim import PLAIN, Block, ClaimDecision, ClaimFacts, decide_claim
+from notifications.policy.claim import PLAIN, Arrived, Block, ClaimDecision, ClaimFacts, decide_claim
 from notifications.states import Known, LossModel, State
 from notifications.types import NotificationType
 
@@ -29,28 +29,40 @@ _BLOCKS = {
     "bounced": Block.BOUNCED,
     "complained": Block.COMPLAINED,
 }
-
+_ORDERED = (
+    "SELECT id FROM notifyops_private.excused_v1(%s::bigint[])",
+    "SELECT id FROM notifyops_private.forced_v1(%s::bigint[])",
+)
+# What the recipient has already, or may have, and what was ordered too long ago (again_v1.sql).
+_AGAIN = "SELECT id, arrived, doubted, overdue, insisted FROM notifyops_private.again_v1(%s::bigint[], %s)"
+_ARRIVED = {"own": Arrived.OWN, "elsewhere": Arrived.ELSEWHERE, None: None}
 
 Case = tuple[Picked, NotificationType | None, bool]
 
 
-async def judge_all(connection: AsyncConnection[Any], cases: Sequence[Case]) -> list[ClaimDecision]:
+async def judge_all(connection: AsyncConnection[Any], cases: Sequence[Case], mode: str = "") -> list[ClaimDecision]:
     """Decide on picked intents; each comes with its type, and whether its account's keys make a repeat safe.
 
-    Past the window, and before an attempt that a person ordered, the type's own hook is asked as well: all hooks of one
-    claim at the same time, and within one bound.
+    `mode` is the site's: what another one's messages met says nothing here; empty: it does. Past the window, and before
+    an attempt that a person ordered who has not outweighed its no, the type's own hook is asked as well: all hooks of
+    one claim at the same time, and within one bound.
     """
-    excused = await _excused(connection, [one for one, _, _ in cases])
+    excused, forced = await _ordered(connection, [one for one, _, _ in cases])
+    again = await _again(connection, [one.id for one, _, _ in cases if _is_again(one)], mode)
     facts = {
-        place: _facts(one, kind, idempotent=idempotent, excused=one.id in excused)
+        place: replace(
+            _facts(one, kind, idempotent=idempotent, excused=one.id in excused),
+            forced=one.id in forced,
+            **again.get(one.id, {}),
+        )
         for place, (one, kind, idempotent) in enumerate(cases)
         if not _is_plain(one)
     }
     decisions = [decide_claim(facts[place]) if place in facts else PLAIN for place in range(len(cases))]
     hooks = {}
-    for place in facts:
+    for place, known in facts.items():
         (one, kind, _), decision = cases[place], decisions[place]
-        late = decision.possible_duplicate or one.manual
+        late = (decision.possible_duplicate or one.manual) and not known.insisted
         if decision.sends and late and kind is not None and kind.still_wanted is not None:
             hooks[place] = (kind, one.report_id)
     for place, wanted in (await _asked(hooks)).items():
@@ -58,18 +70,37 @@ async def judge_all(connection: AsyncConnection[Any], cases: Sequence[Case]) -> 
     return decisions
 
 
-async def _excused(connection: AsyncConnection[Any], picked: Sequence[Picked]) -> set[int]:
-    """Give those that a person ordered past the window, because the provider does not have them (evidence_v1.sql)."""
-    late = [one.id for one in picked if one.manual and one.window_left_s is not None and one.window_left_s <= 0]
-    if not late:
-        return set()
-    cursor = await connection.execute("SELECT id FROM notifyops_private.excused_v1(%s::bigint[])", (late,))
-    return {row[0] for row in await cursor.fetchall()}
+async def _ordered(connection: AsyncConnection[Any], picked: Sequence[Picked]) -> tuple[set[int], set[int]]:
+    """Give those that persons ordered: as the provider has none, and at all costs (evidence_v1.sql)."""
+    ids = [one.id for one in picked if one.manual]
+    if not ids:
+        return set(), set()
+    found: list[set[int]] = []
+    for query in _ORDERED:
+        cursor = await connection.execute(query, (ids,))
+        found.append({row[0] for row in await cursor.fetchall()})
+    return found[0], found[1]
+
+
+async def _again(connection: AsyncConnection[Any], ids: list[int], mode: str) -> dict[int, dict[str, Any]]:
+    """Give what is known of earlier messages of these, as the claim's facts name it."""
+    if not ids:
+        return {}
+    cursor = await connection.execute(_AGAIN, (ids, mode))
+    return {
+        intent: {"arrived": _ARRIVED[arrived], "doubted": doubted, "overdue": overdue, "insisted": insisted}
+        for intent, arrived, doubted, overdue, insisted in await cursor.fetchall()
+    }
+
+
+def _is_again(one: Picked) -> bool:
+    """Say whether an earlier message may be out: of another generation or address, or before a person's order."""
+    return one.generation > 1 or one.manual or "~a" in one.notification_id
 
 
 def _is_plain(one: Picked) -> bool:
     """Say whether nothing at all speaks against sending: a record of facts to decide on costs more than this look."""
-    return not (one.ambiguous or one.blocked or one.manual) and one.expires_in_s is None
+    return not (one.ambiguous or one.blocked or one.manual or _is_again(one)) and one.expires_in_s is None
 
 
 def _facts(one: Picked, kind: NotificationType | None, *, idempotent: bool, excused: bool) -> ClaimFacts:
@@ -84,6 +115,7 @@ def _facts(one: Picked, kind: NotificationType | None, *, idempotent: bool, excu
         blocked_by=None if one.blocked is None else _BLOCKS[one.blocked],
         excused=excused,
         known=None if one.known is None else Known(one.known),
+        ordered=one.manual,
     )
 
 

@@ -36,6 +36,8 @@ logger = logging.getLogger(__name__)
 STOP_RECORDED_S = 1.0
 # How often a loop that one lane fills looks for work of the others; a wake-up makes it look at once.
 ASIDE_S = 0.05
+# So long an idle loop may take to see that it is to stop.
+STOP_HEARD_S = 1.0
 # How often a loop looks whether a person changed an account, and which circuits are not clean.
 LOOK_S = 5.0
 CONFIGURATION = (
@@ -156,6 +158,7 @@ class Loop:
             if time.monotonic() - self.shop.stopped[account] >= STOP_RECORDED_S:
                 del self.shop.stopped[account]
                 self.shop.refusals.pop(account, None)
+                self.shop.outages.pop(account, None)
         self._stock.take(leases)
         self._start_waiting()
         await self.beat.write(connection, claimed=True)
@@ -200,9 +203,9 @@ class Loop:
             timeout_s = min(timeout_s, ASIDE_S)
         elif self.shop.accounts and room > 0:
             due_s = await next_due_s(connection, list(self.shop.accounts))
-            if due_s is not None:
-                # Never zero: what is due but not given to us is another loop's, or behind a full lane.
-                timeout_s = min(timeout_s, max(due_s, 0.01))
+            # Never zero: what is due but not given to us is another loop's, or behind a full lane. With nothing due at
+            # all a stop must be heard, however long the poll.
+            timeout_s = min(timeout_s, STOP_HEARD_S if due_s is None else max(due_s, 0.01))
         progress = asyncio.ensure_future(self._progress.wait())
         woken = asyncio.ensure_future(self.slot.woken.wait())
         try:
@@ -235,4 +238,6 @@ class Loop:
             if self._recorder.backlog:
                 logger.error("answers not recorded: %d", self._recorder.backlog, extra={"action": "answers_lost"})
             await self._recorder.close()
+            if self._link.opened is not None:
+                await self.beat.end(self._link.opened)
             await self._link.close()

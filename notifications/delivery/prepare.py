@@ -9,9 +9,12 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.template import Context, Template, TemplateDoesNotExist, TemplateSyntaxError, engines
+from django.template.base import NodeList, Variable, VariableNode
+from django.template.defaulttags import ForNode, WithNode
 from django.utils import translation
 
 from notifications.delivery.shop import Account, Rules
@@ -25,6 +28,17 @@ from notifications.types import NotificationType, Registry
 _PLAIN_LANGUAGE = "en"
 _AS_IT_IS = contextlib.nullcontext()
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What the bytes depend on beside the notification: the installation's numbers, and the database's time.
+
+    `now` is None where no account of this claim dates its messages: reading a clock for nothing is not free.
+    """
+
+    rules: Rules
+    now: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +74,14 @@ def plain_language() -> contextlib.AbstractContextManager[None]:
     return translation.override(_PLAIN_LANGUAGE)
 
 
-def freeze(picked: Picked, kind: NotificationType, account: Account, *, rules: Rules, generation: int) -> Frozen:
-    """Give the exact bytes of this generation; only inside `plain_language`.
+def freeze(
+    picked: Picked, kind: NotificationType, account: Account, *, moment: Moment, own_tags: Mapping[str, str]
+) -> Frozen:
+    """Give the exact bytes of this generation, whose own tags say what it is; only inside `plain_language`.
 
     Raises Unsendable, with a code of the closed vocabulary.
     """
+    rules = moment.rules
     if picked.erased or picked.recipient is None:
         raise Unsendable(codes.INVALID_DATA)
     try:
@@ -83,7 +100,8 @@ def freeze(picked: Picked, kind: NotificationType, account: Account, *, rules: R
         subject=f"[{mask(to)}] {rendered.subject}" if rules.redirect_to else rendered.subject,
         text=rendered.text,
         html=rendered.html,
-        tags={"site": rules.site, "intent": str(picked.id), "generation": str(generation), **kind.tags},
+        tags={"site": rules.site, "intent": str(picked.id), **own_tags, **kind.tags},
+        prepared_at=moment.now,
     )
     body = account.provider.prepare(message)
     return Frozen(body, hashlib.sha256(body).digest(), message.subject, rendered.template_version)
@@ -107,6 +125,32 @@ def _rendered(kind: NotificationType, data: Mapping[str, Any], *, report_id: str
         raise Unsendable(codes.INVALID_DATA) from error
     line = subject if subject.isprintable() else _CONTROL.sub(" ", subject)
     return Rendered(line.strip(), text, html, sources.version)
+
+
+def unfilled(kind: NotificationType, locale: str | None) -> list[str]:
+    """Name what the templates print and neither the type's data nor they themselves give: it would be left empty."""
+    sources = _sources(kind.template, _folder(locale))
+    found: set[str] = set()
+    for part in (sources.subject, sources.text, sources.html):
+        if part is not None:
+            found |= _printed(part.nodelist) - _given(part.nodelist)
+    return sorted(found - set(kind.fields()) - {"report_id"})
+
+
+def _printed(nodes: NodeList) -> set[str]:
+    """Give the first names of what is printed; of constants there is none."""
+    printed = [node.filter_expression.var for node in _of_type(nodes, VariableNode)]
+    return {var.lookups[0] for var in printed if isinstance(var, Variable) and var.lookups}
+
+
+def _given(nodes: NodeList) -> set[str]:
+    """Give what loops and `with` name for what stands in them."""
+    loops = [name for node in _of_type(nodes, ForNode) for name in (*node.loopvars, "forloop")]
+    return {*loops, *(name for node in _of_type(nodes, WithNode) for name in node.extra_context)}
+
+
+def _of_type(nodes: NodeList, kind: type[Any]) -> list[Any]:
+    return list(nodes.get_nodes_by_type(kind))
 
 
 def _parts(sources: _Sources, values: dict[str, Any]) -> tuple[str, str, str | None]:

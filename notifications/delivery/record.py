@@ -11,7 +11,7 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from notifications.delivery.circuits import is_news, report
+from notifications.delivery.circuits import is_news, refused_as_accounts, report, spared
 from notifications.delivery.lease import Sent
 from notifications.delivery.shop import Shop
 from notifications.door import Appended, Entry, append_async
@@ -35,26 +35,37 @@ async def record(connection: AsyncConnection[Any], shop: Shop, batch: Sequence[S
     """Record a batch of finished calls. Safe to repeat after a lost COMMIT.
 
     The results are one statement and so one transaction; what else follows from them (late answers, news for the
-    accounts) is a second one, which most batches do not need. A repeat finds the intent already moved, is refused by
-    the fence or the table of moves, and is kept as late.
+    accounts) is a second one, which most batches do not need. Where an account itself is refused, both are one: how
+    many of these go to a person depends on all loops. A repeat finds the intent already moved, is refused by the fence
+    or the table of moves, and is kept as late.
     """
     for part in _rounds(batch):
         decided = [(sent, decide(sent.result, sent.lease.facts, shop.rng)) for sent in part]
-        entries = [_result_entry(shop, sent, decision) for sent, decision in decided]
-        answers = await append_async(connection, EntryKind.RESULT, entries, worker=worker)
-        refused = {one.intent_id: one for one in answers if one.refused is not None}
-        news = [pair for pair in decided if pair[0].lease.id not in refused and is_news(shop, *pair)]
-        again = {
-            sent.lease.id: sent.lease.confirm_s
-            for sent, decision in decided
-            if sent.lease.attempt > 1 and _is_open(decision)
-        }
-        if refused or news or again:
-            async with connection.transaction():
-                late = [sent for sent in part if sent.lease.id in refused]
-                await _keep_late(connection, late, refused, worker)
-                await report(connection, shop, news)
-                await _settle_by_late(connection, again, worker)
+        if not refused_as_accounts(decided):
+            await _recorded(connection, shop, decided, worker)
+            continue
+        async with connection.transaction():
+            await _recorded(connection, shop, await spared(connection, shop, decided), worker)
+
+
+async def _recorded(
+    connection: AsyncConnection[Any], shop: Shop, decided: list[tuple[Sent, Decision]], worker: str
+) -> None:
+    entries = [_result_entry(shop, sent, decision) for sent, decision in decided]
+    answers = await append_async(connection, EntryKind.RESULT, entries, worker=worker)
+    refused = {one.intent_id: one for one in answers if one.refused is not None}
+    news = [pair for pair in decided if pair[0].lease.id not in refused and is_news(shop, *pair)]
+    again = {
+        sent.lease.id: sent.lease.confirm_s
+        for sent, decision in decided
+        if sent.lease.attempt > 1 and _is_open(decision)
+    }
+    if refused or news or again:
+        async with connection.transaction():
+            late = [sent for sent, _ in decided if sent.lease.id in refused]
+            await _keep_late(connection, late, refused, worker)
+            await report(connection, shop, news)
+            await _settle_by_late(connection, again, worker)
 
 
 def _rounds(batch: Sequence[Sent]) -> Iterator[list[Sent]]:
@@ -98,6 +109,8 @@ def _detail(sent: Sent, decision: Decision) -> dict[str, Any] | None:
     detail: dict[str, Any] = {}
     if sent.result.retry_after_raw is not None:
         detail["retry_after"] = sent.result.retry_after_raw
+    if sent.result.field is not None:
+        detail["field"] = sent.result.field
     if sent.result.trace_id is not None:
         detail["trace"] = sent.result.trace_id
     if decision.error_code is not None and decision.error_code != sent.result.code:

@@ -8,7 +8,6 @@ send.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 
 import psycopg
@@ -39,7 +38,9 @@ class Recorder:
         self._shop = shop
         self._worker = worker
         self._ready: list[Sent] = []
-        self._wrote_at = 0.0
+        # By the loop's own clock, so that a simulated loop gathers by simulated time.
+        self._clock = asyncio.get_running_loop().time
+        self._wrote_at = -GATHER_S
         self._news = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -91,7 +92,7 @@ class Recorder:
 
     async def _gather(self) -> None:
         """Where one write has just ended, let a few more answers come in; the first after a silence never waits."""
-        pause_s = self._wrote_at + GATHER_S - time.monotonic()
+        pause_s = self._wrote_at + GATHER_S - self._clock()
         if pause_s > 0 and len(self._ready) < GATHERED:
             await asyncio.sleep(pause_s)
 
@@ -100,5 +101,5 @@ class Recorder:
         await self._link.replan(now=False)
         await record(await self._link.get(), self._shop, batch, worker=self._worker)
         del self._ready[: len(batch)]
-        self._wrote_at = time.monotonic()
+        self._wrote_at = self._clock()
         self.count += sum(sent.result.result_class is not ResultClass.GIVEN_BACK for sent in batch)

@@ -32,6 +32,7 @@ class Rules:
     concurrency: int = 32
     poll_s: float = 0.25
     config_failures: int = 3
+    outage_failures: int = 3
     cooldown_s: float = 30.0
     sends: bool = True
     site_mode: str = "sandbox"
@@ -73,7 +74,11 @@ class Shop:
     troubled: set[int] = field(default_factory=set)
     # Accounts that this loop has seen closed, and when: leases that wait in memory are given back, not sent after it.
     stopped: dict[int, float] = field(default_factory=dict)
+    # Answers of one kind in a row, as this loop saw them: refusals of the account, and none worth the name.
     refusals: Counter[int] = field(default_factory=Counter)
+    outages: Counter[int] = field(default_factory=Counter)
+    # The rates that providers stated and this loop has kept, in calls a second.
+    learned: dict[int, float] = field(default_factory=dict)
     clock: Callable[[], float] | None = None
     _known_facts: dict[tuple[int, str | None, tuple[int, int, int], bool], AttemptFacts] = field(default_factory=dict)
 

@@ -11,9 +11,9 @@ from notifications.delivery.shop import Rules
 # Calls shorter than this, by the running mean of this weight, allow leases to wait for a place: no wait is longer.
 QUICK_S = 0.25
 WEIGHT = 0.1
-# The most that wait in memory: a crash leaves this many more calls that nobody can vouch for, and beyond it nothing is
-# gained (50: 1,117/s, 100: 1,238/s, 200: 1,114/s on the same machine).
-AHEAD_COUNT = 96
+# The most that wait in memory: a crash leaves this many more calls that nobody can vouch for. Larger claims cost less
+# for each: from 96 to 192 the CPU of a delivery fell by a tenth.
+AHEAD_COUNT = 192
 
 
 class Stock:

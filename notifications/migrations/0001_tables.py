@@ -131,7 +131,7 @@ class Migration(migrations.Migration):
             name="Intent",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("notification_id", models.CharField(db_collation="C", max_length=200, verbose_name="ID")),
+                ("notification_id", models.CharField(db_collation="C", max_length=208, verbose_name="ID")),
                 ("key_suffix", models.CharField(db_default="", max_length=24)),
                 ("report_id", models.CharField(db_collation="C", max_length=200, verbose_name="report ID")),
                 ("type", models.CharField(max_length=64, verbose_name="type")),
@@ -169,7 +169,7 @@ class Migration(migrations.Migration):
                         db_default=django.contrib.postgres.functions.TransactionNow(), verbose_name="created"
                     ),
                 ),
-                ("created_by", models.CharField(db_default="", max_length=120)),
+                ("created_by", models.CharField(db_default="", max_length=200)),
             ],
             options={
                 "verbose_name": "intent",
@@ -215,7 +215,7 @@ class Migration(migrations.Migration):
                         "key", "workspace", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("key", models.CharField(db_collation="C", max_length=200)),
+                ("key", models.CharField(db_collation="C", max_length=208)),
                 ("workspace", models.CharField(db_collation="C", max_length=64)),
                 ("report_id", models.CharField(db_collation="C", max_length=200)),
                 ("type", models.CharField(db_collation="C", max_length=64)),
@@ -285,6 +285,7 @@ class Migration(migrations.Migration):
                 ("role", models.CharField(max_length=16)),
                 ("slot", models.SmallIntegerField()),
                 ("started_at", models.DateTimeField()),
+                ("ended_at", models.DateTimeField(null=True)),
                 ("beat_at", models.DateTimeField()),
                 ("claimed_at", models.DateTimeField(null=True)),
                 ("sends", models.BooleanField(db_default=True)),
@@ -369,6 +370,7 @@ class Migration(migrations.Migration):
                 ),
                 ("recipient", models.TextField(null=True)),
                 ("commitment", models.BinaryField()),
+                ("salt", models.BinaryField(null=True)),
                 ("data", models.JSONField(null=True)),
                 ("locale", models.CharField(max_length=16, null=True)),
                 ("erased_at", models.DateTimeField(null=True)),
@@ -534,6 +536,7 @@ class Migration(migrations.Migration):
                             [
                                 "query_provider",
                                 "retry_same_key",
+                                "retry_new_key",
                                 "fix_config",
                                 "correct_address",
                                 "wait_for_event",

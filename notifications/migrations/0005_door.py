@@ -9,7 +9,9 @@ class Migration(migrations.Migration):
     dependencies = [("notifications", "0004_guards")]
     operations = [
         run_sql("chain"),
+        run_sql("linked"),
         run_sql("evidence_v1"),
+        run_sql("again_v1"),
         run_sql("barred_v1"),
         run_sql("append_v1"),
         run_sql("pick_v1"),

@@ -14,8 +14,10 @@ class Content(models.Model):
         "notifications.Intent", models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="content"
     )
     recipient = models.TextField(null=True)
-    # Keyed hash of the normalised address: lets a block be checked without reading the address.
+    # Keyed hash of the normalised address: lets a block be checked without reading the address. Empty once erased.
     commitment = models.BinaryField()
+    # Of a corrected address: what the log's hash of it was salted with. Erased with the content.
+    salt = models.BinaryField(null=True)
     data = models.JSONField(null=True)
     locale = models.CharField(max_length=16, null=True)
     erased_at = models.DateTimeField(null=True)

@@ -18,12 +18,14 @@ class DeliveryBlock(models.Model):
     # Empty: every notification; else the type that is blocked.
     scope = models.CharField(max_length=64, db_default="", blank=True)
     reason = models.CharField(max_length=16)
+    # Where a provider's word was learned: a bounce at the sandbox is none in live. Empty (a recipient's wish): in all.
+    site_mode = models.CharField(max_length=8, db_default="", blank=True)
     created_at = models.DateTimeField(db_default=TransactionNow())
 
     class Meta:
         verbose_name = _("delivery block")
         constraints = [
-            models.UniqueConstraint(fields=["commitment", "channel", "scope"], name="deliveryblock_once"),
+            models.UniqueConstraint(fields=["commitment", "channel", "scope", "site_mode"], name="deliveryblock_once"),
             models.CheckConstraint(name="deliveryblock_reason", condition=Q(reason__in=REASONS)),
         ]
 

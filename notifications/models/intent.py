@@ -14,11 +14,13 @@ class IntentKey(models.Model):
     """A key that was used once is used for ever, whatever becomes of its intent."""
 
     pk = models.CompositePrimaryKey("key", "workspace")
-    key = models.CharField(max_length=200, db_collation="C")
+    # A caller's key has 200 characters at most; the rest is room for `~a12`, a corrected address.
+    key = models.CharField(max_length=208, db_collation="C")
     workspace = models.CharField(max_length=64, db_collation="C")
     report_id = models.CharField(max_length=200, db_collation="C")
     type = models.CharField(max_length=64, db_collation="C")
-    # False where the same report and type may be notified again: born of a business event, or superseding another.
+    # False where the same report and type may be notified again: born of a business event, superseding another, or with
+    # a corrected address.
     singular = models.BooleanField(db_default=True)
     fingerprint = models.BinaryField()
     intent_id = models.BigIntegerField()
@@ -39,7 +41,7 @@ class IntentKey(models.Model):
 class Intent(models.Model):
     """One notification owed. Every column but the identity moves only with a log entry."""
 
-    notification_id = models.CharField(_("ID"), max_length=200, db_collation="C")
+    notification_id = models.CharField(_("ID"), max_length=208, db_collation="C")
     # Set where another workspace already uses the same id, so that two workspaces never share one provider key.
     key_suffix = models.CharField(max_length=24, db_default="")
     report_id = models.CharField(_("report ID"), max_length=200, db_collation="C")
@@ -88,7 +90,7 @@ class Intent(models.Model):
     month = models.DateField()
     actor = models.CharField(max_length=200, null=True, blank=True)
     created_at = models.DateTimeField(_("created"), db_default=TransactionNow())
-    created_by = models.CharField(max_length=120, db_default="")
+    created_by = models.CharField(max_length=200, db_default="")
 
     class Meta:
         verbose_name = _("intent")
@@ -108,6 +110,8 @@ class Intent(models.Model):
                 name="intent_provider_id",
                 condition=Q(provider_message_id__isnull=False),
             ),
+            # The chores: what was set aside until now.
+            models.Index(fields=["snoozed_until"], name="intent_snoozed", condition=Q(snoozed_until__isnull=False)),
         ]
         # PostgreSQL reads every CHECK anew for each statement (about 10 µs each): few, and each one idea.
         constraints = [
@@ -151,6 +155,16 @@ class Intent(models.Model):
 
     def __str__(self) -> str:
         return self.notification_id
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether it goes to a corrected address, in the place of the notification that it supersedes."""
+        return "~a" in self.notification_id
+
+    @property
+    def may_be_out(self) -> bool:
+        """Whether a message of it may have been accepted, by the words in which a cancellation says so."""
+        return bool(self.first_ambiguous_at or self.provider_message_id or self.known == Known.CONFLICT)
 
     @property
     def provider_key(self) -> str:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from django.contrib.postgres.functions import TransactionNow
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 # Where a secret is found; never the secret itself.
 REFERENCE = r"env:[A-Z][A-Z0-9_]*"
+# Below a tenth of a call a second nobody could tell a slow account from one that stands still.
+SLOWEST_PER_S = 0.1
+FASTEST_PER_S = 10_000.0
 
 
 class ProviderAccount(models.Model):
@@ -50,6 +54,13 @@ class ProviderAccount(models.Model):
     timeout_s = models.FloatField(
         _("deadline in seconds"), null=True, blank=True, help_text=_("Empty: the installation's default.")
     )
+    rate_per_s = models.FloatField(
+        _("calls per second"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(SLOWEST_PER_S), MaxValueValidator(FASTEST_PER_S)],
+        help_text=_("Empty: as fast as the provider's headers allow. 0.1 to 10,000; never more than they allow."),
+    )
     declares_receipts = models.BooleanField(_("sends receipts"), db_default=True, default=True)
     enabled = models.BooleanField(_("enabled"), db_default=True, default=True)
     revision = models.IntegerField(_("revision"), db_default=1, default=1, editable=False)
@@ -70,6 +81,10 @@ class ProviderAccount(models.Model):
                 name="provideraccount_lookup_key_is_reference",
                 condition=Q(lookup_key_ref__startswith="env:") | Q(lookup_key_ref=""),
             ),
+            models.CheckConstraint(
+                name="provideraccount_rate_is_sane",
+                condition=Q(rate_per_s__isnull=True) | Q(rate_per_s__gte=SLOWEST_PER_S, rate_per_s__lte=FASTEST_PER_S),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -89,6 +104,7 @@ class ConfigRevision(models.Model):
 
     class Meta:
         verbose_name = _("configuration revision")
+        verbose_name_plural = _("configuration revisions")
         constraints = [models.UniqueConstraint(fields=["account", "revision"], name="configrevision_once")]
 
     def __str__(self) -> str:

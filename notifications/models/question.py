@@ -16,7 +16,8 @@ class Question(models.Model):
     account = models.ForeignKey(
         "notifications.ProviderAccount", models.PROTECT, db_index=False, db_constraint=False, related_name="+"
     )
-    # Why it is asked: `review` (since it stopped), `confirm` (since its receipt is missing), `person`.
+    # Why it is asked: `review` (since it stopped), `confirm` (since its receipt is missing), `person`,
+    # `restore` (the database is older than what was sent from it).
     about = models.CharField(max_length=8)
     since = models.DateTimeField()
     # NULL: not asked again by itself.
@@ -37,7 +38,9 @@ class Question(models.Model):
             models.Index(fields=["-since"], name="question_since", condition=Q(about="review")),
         ]
         constraints = [
-            models.CheckConstraint(name="question_about", condition=Q(about__in=["review", "confirm", "person"])),
+            models.CheckConstraint(
+                name="question_about", condition=Q(about__in=["review", "confirm", "person", "restore"])
+            ),
         ]
 
     def __str__(self) -> str:

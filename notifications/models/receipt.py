@@ -35,6 +35,8 @@ class ProviderEvent(models.Model):
     tag_site = models.CharField(max_length=64, null=True)
     tag_intent = models.BigIntegerField(null=True)
     tag_generation = models.SmallIntegerField(null=True)
+    # Of a message to a corrected address: the notification that was first owed under the caller's key.
+    tag_root = models.BigIntegerField(null=True)
     bounce_class = models.CharField(max_length=40, null=True)
     code = models.CharField(max_length=100, null=True)
     # `webhook`: its signature was verified; `catch_up`: read from the provider with our own key.

@@ -14,6 +14,8 @@ class WorkerBeat(models.Model):
     role = models.CharField(max_length=16)
     slot = models.SmallIntegerField()
     started_at = models.DateTimeField()
+    # Set when its task ends; a worker that was killed shows it by silence.
+    ended_at = models.DateTimeField(null=True)
     beat_at = models.DateTimeField()
     claimed_at = models.DateTimeField(null=True)
     # False where the site's mode keeps the loop from sending: what is due then waits as it should.

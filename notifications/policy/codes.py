@@ -35,7 +35,11 @@ COMPLAINED: Final = "complained"
 SUPPRESSED: Final = "suppressed"
 FAILED: Final = "failed"
 SECOND_MESSAGE: Final = "second_message"
+FORGOTTEN_MESSAGE: Final = "forgotten_message"
 ID_OF_ANOTHER: Final = "id_of_another"
+ARRIVED_BEFORE: Final = "arrived_before"
+ORDER_OVERDUE: Final = "order_overdue"
+RESTORED: Final = "restored"
 
 REVIEW_CODES: Final[dict[str, str]] = {
     WORKER_LOST: "The worker that made the last attempt ended, or lost its lease, before it could record the answer.",
@@ -65,8 +69,12 @@ REVIEW_CODES: Final[dict[str, str]] = {
     COMPLAINED: "The recipient reported the message as unwanted.",
     SUPPRESSED: "The provider did not send the message, because the address is on its suppression list.",
     FAILED: "The provider accepted the message, and then said that it could not send it.",
-    SECOND_MESSAGE: "The provider speaks of two messages under one key, so the recipient may have got two.",
+    SECOND_MESSAGE: "The provider speaks of another message of this notification, so the recipient may have got two.",
+    FORGOTTEN_MESSAGE: "The database was restored, and the provider has a later message that it does not remember.",
     ID_OF_ANOTHER: "The provider names a message that belongs to another notification.",
+    ARRIVED_BEFORE: "An earlier message of this notification has arrived, so the waiting one would be a second one.",
+    ORDER_OVERDUE: "Two persons ordered this resend more than half an hour ago, and nothing of it has left yet.",
+    RESTORED: "The database was restored, and what it does not remember any more may have sent this already.",
 }
 
 # Why a request never left this machine, or why its answer cannot be read: the same for every HTTP provider.
@@ -88,9 +96,34 @@ TRANSPORT_CODES: Final[dict[str, str]] = {
     "unknown.internal_error": "An error on our side hid the answer; the provider may have accepted the message.",
 }
 
+# What an SMTP server said, or lacked; `http_status` then holds its three-digit reply.
+SMTP_CODES: Final[dict[str, str]] = {
+    "smtp.no_such_mailbox": "The receiving server says that there is no such mailbox; nothing was sent.",
+    "smtp.no_such_domain": "The address's domain takes no mail; nothing was sent.",
+    "smtp.bad_address": "The receiving server does not take the address as one; nothing was sent.",
+    "smtp.mailbox_moved": "The mailbox has moved, and the old address takes nothing; nothing was sent.",
+    "smtp.mailbox_disabled": "The mailbox is disabled; nothing was sent.",
+    "smtp.mailbox_full": "The mailbox is full; nothing was sent.",
+    "smtp.too_large": "The message is larger than the mail server takes; nothing was sent.",
+    "smtp.content_refused": "The mail server refused the message for what it says or looks like; nothing was sent.",
+    "smtp.sender_refused": "The mail server does not take mail from this sender; nothing was sent.",
+    "smtp.not_allowed": "The mail server's rules do not allow this account to send that; nothing was sent.",
+    "smtp.login_refused": "The mail server refused the user or the password; nothing was sent.",
+    "smtp.no_login": "The mail server offers no way to log in that we know; nothing was sent.",
+    "smtp.no_tls": "The mail server offers no encryption, and the account insists on it; nothing was sent.",
+    "smtp.refused": "The mail server refused for good, in words that are not in the list; nothing was sent.",
+    "smtp.deferred": "The mail server takes nothing for now; nothing was sent.",
+    "smtp.greylisted": "The mail server wants to be asked again in some minutes; nothing was sent.",
+    "smtp.too_many": "The mail server takes no more messages of this account for now; nothing was sent.",
+    "smtp.garbled": "What answered is no mail server, or speaks like none; nothing was sent.",
+    "smtp.malformed_response": "The answer to the whole message was neither yes nor no; it may have been accepted.",
+    "smtp.not_mail": "The message was prepared for another kind of account, and cannot be sent by this one.",
+}
+
 # How a question to the provider ended, where the answer alone does not say it.
 LOOKUP_CODES: Final[dict[str, str]] = {
     "lookup.no_key": "No worker here has a key that may read from the provider, so it could not be asked.",
+    "lookup.not_offered": "This kind of provider cannot be asked about a message; its own log may tell.",
     "lookup.restricted_key": "The look-up key may only send: the provider needs one with full access.",
     "lookup.refused": "The provider refused the look-up key, or the base URL is not the API's.",
     "lookup.rate_limited": "The provider took no more questions for now.",
@@ -101,8 +134,14 @@ LOOKUP_CODES: Final[dict[str, str]] = {
     "lookup.retention": "The attempt was longer ago than the provider keeps its messages.",
     "lookup.unproven": "A message that may be this one could not be told from others, so nothing is proven.",
     "lookup.other_account": "The look-up key does not see a message that this account took: it belongs to another one.",
-    "lookup.other_mode": "The message was prepared in another site mode, so this provider was never given it.",
+    "lookup.clock_apart": "The provider's times and the database's are more than five minutes apart, so absence proves "
+    "nothing: set the clock that is wrong, then ask again.",
+    "lookup.no_witness": "No message is known that this account has taken, so absence proves nothing: ask again once "
+    "it has accepted any message.",
+    "lookup.other_mode": "The message was prepared in another site mode, and only its provider can tell: close the "
+    "case with what you know, or set NOTIFYOPS_SITE_MODE back to that mode and ask there.",
+    "lookup.no_list": "This provider cannot list what it holds, so what is unknown here stays unknown.",
     "lookup.erased": "The content was erased, so nobody knows what to look for.",
 }
 
-OWN_CODES: Final[dict[str, str]] = {**REVIEW_CODES, **TRANSPORT_CODES, **LOOKUP_CODES}
+OWN_CODES: Final[dict[str, str]] = {**REVIEW_CODES, **TRANSPORT_CODES, **SMTP_CODES, **LOOKUP_CODES}

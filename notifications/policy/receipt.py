@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from notifications.policy import codes
-from notifications.states import DeliveryStatus, EntryKind, Known, NextAction, State
+from notifications.states import CLAIMABLE, DeliveryStatus, EntryKind, Known, NextAction, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,8 @@ class ReceiptFacts:
     `says` is what the event says, NONE where only that the provider has the message. `quiet`: not worth an entry unless
     it brings news. `generation` is the one that the message was of, None where nobody can tell. `message_id` is the
     event's, `accepted_id` the one that the intent's current generation was accepted under, None before that is known.
+    `given_up`: two persons had its generation followed by another one, as nobody could tell whether it had arrived.
+    `heard`: the log says already that its message arrived. `ambiguous`: the current generation may have been accepted.
     """
 
     says: DeliveryStatus
@@ -30,6 +32,9 @@ class ReceiptFacts:
     known: Known | None
     error_code: str | None
     accepted_id: str | None
+    given_up: bool = False
+    heard: bool = False
+    ambiguous: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +62,45 @@ _SEVERITY: Final = {status: place for place, status in enumerate(DeliveryStatus)
 _MOVING: Final = frozenset({State.PENDING, State.RETRY, State.SENDING})
 _UNCONFIRMED: Final = (State.NEEDS_REVIEW, Known.ACCEPTED)
 # From here on the message did not arrive, or was not welcome: a person must know.
-_BAD: Final[Mapping[DeliveryStatus, tuple[str, Known, NextAction]]] = {
-    DeliveryStatus.SOFT_BOUNCED: (codes.SOFT_BOUNCED, Known.SOFT_BOUNCED, NextAction.RETRY_SAME_KEY),
-    DeliveryStatus.FAILED: (codes.FAILED, Known.INVALID, NextAction.FIX_CONFIG),
+BAD: Final[Mapping[DeliveryStatus, tuple[str, Known, NextAction]]] = {
+    DeliveryStatus.SOFT_BOUNCED: (codes.SOFT_BOUNCED, Known.SOFT_BOUNCED, NextAction.RETRY_NEW_KEY),
+    DeliveryStatus.FAILED: (codes.FAILED, Known.INVALID, NextAction.FIND_CAUSE),
     DeliveryStatus.SUPPRESSED: (codes.SUPPRESSED, Known.SUPPRESSED, NextAction.CORRECT_ADDRESS),
     DeliveryStatus.BOUNCED: (codes.BOUNCED, Known.BOUNCED, NextAction.CORRECT_ADDRESS),
     DeliveryStatus.COMPLAINED: (codes.COMPLAINED, Known.COMPLAINED, NextAction.ASK_LEAD),
 }
+
+# The recipient has it, however welcome it was.
+ARRIVED: Final = frozenset({DeliveryStatus.DELIVERED, DeliveryStatus.COMPLAINED})
+# The provider has it, and may deliver it yet.
+ON_ITS_WAY: Final = frozenset({DeliveryStatus.NONE, DeliveryStatus.DEFERRED})
+# Of these nobody can tell whether it was before the arrival or after it: a lead decides.
+_DISPUTED: Final = frozenset({DeliveryStatus.SOFT_BOUNCED, DeliveryStatus.FAILED})
+_ARRIVED: Final = ReceiptDecision(
+    EntryKind.CONTRADICTED,
+    State.NEEDS_REVIEW,
+    code=codes.ARRIVED_BEFORE,
+    known=Known.ACCEPTED,
+    next_action=NextAction.CLOSE_DUPLICATE,
+)
+# As the provider's list would have it (delivery/forgotten.py).
+FORGOTTEN: Final = ReceiptDecision(
+    EntryKind.CONTRADICTED,
+    State.NEEDS_REVIEW,
+    code=codes.FORGOTTEN_MESSAGE,
+    known=Known.ACCEPTED,
+    next_action=NextAction.ASK_LEAD,
+)
+# Only a restored database can owe what the provider has: it must not go out while this is written, and then the event
+# is judged once more.
+STOPPED: Final = ReceiptDecision(
+    EntryKind.RESTORED,
+    State.NEEDS_REVIEW,
+    code=codes.RESTORED,
+    known=Known.UNKNOWN,
+    next_action=NextAction.QUERY_PROVIDER,
+    goes_on=True,
+)
 
 
 def merged(old: DeliveryStatus, new: DeliveryStatus) -> DeliveryStatus:
@@ -72,11 +109,19 @@ def merged(old: DeliveryStatus, new: DeliveryStatus) -> DeliveryStatus:
 
 
 def decide_receipt(facts: ReceiptFacts) -> ReceiptDecision:
-    """Decide on one event of a message of ours."""
-    if facts.generation is None or facts.generation > facts.current_generation or not facts.attempt_count:
+    """Decide on one event of a message of ours.
+
+    A generation that was never sent here, or is beyond the present one, is named only of a restored database.
+    """
+    if facts.generation is None:
         return WAIT
+    if facts.generation > facts.current_generation:
+        return _of_a_forgotten_one(facts)
     if facts.generation < facts.current_generation:
         return _of_an_older_one(facts)
+    if not facts.attempt_count and facts.accepted_id is None and facts.state in CLAIMABLE:
+        # It went out in the forgotten time, and no recovery holds it: approved since, waived, or given back by a "no".
+        return STOPPED
     if facts.state in (State.PENDING, State.SENDING):
         # The call still runs, or its lease must end first: its result may say the same in a moment.
         return WAIT
@@ -84,17 +129,57 @@ def decide_receipt(facts: ReceiptFacts) -> ReceiptDecision:
         return _proof(facts)
     if facts.message_id is not None and facts.message_id != facts.accepted_id:
         return _contradiction(facts)
-    if facts.state is State.RETRY and facts.known is Known.SOFT_BOUNCED and facts.says is DeliveryStatus.DELIVERED:
-        # It arrived after all, before the new generation that a person ordered went out as a second message.
+    return _ordered_anew(facts) if facts.state is State.RETRY else _same_message(facts)
+
+
+def _ordered_anew(facts: ReceiptFacts) -> ReceiptDecision:
+    """It arrived after all, before the new generation that a person ordered went out as a second message."""
+    if facts.known not in (Known.SOFT_BOUNCED, Known.INVALID) or facts.says not in ARRIVED:
+        return WAIT
+    if facts.known is Known.SOFT_BOUNCED and facts.says is DeliveryStatus.DELIVERED:
         return ReceiptDecision(EntryKind.SETTLED, State.ACCEPTED, delivery_status=facts.says)
-    return WAIT if facts.state is State.RETRY else _same_message(facts)
+    # What the provider said to have failed for good stays the graver word, and so does a complaint.
+    return _ARRIVED
 
 
 def _of_an_older_one(facts: ReceiptFacts) -> ReceiptDecision:
-    """Keep it as a fact; it must not move or colour the new generation."""
-    if facts.quiet:
+    """Keep it as a fact, which must not colour the new generation; but what has arrived must not be sent again.
+
+    Of what was given up, it is enough that the provider has it: that it may be with nobody is why there is a new one.
+    """
+    is_out = facts.says in ARRIVED or (facts.given_up and facts.says in ON_ITS_WAY)
+    if facts.state is State.RETRY and is_out:
+        return _ARRIVED
+    if facts.quiet and (not is_out or facts.heard):
         return NO_NEWS
-    return WAIT if facts.state in _MOVING else ReceiptDecision(EntryKind.RECEIPT, facts.state)
+    if facts.state in _MOVING:
+        return WAIT
+    if (facts.state, facts.error_code) == (State.NEEDS_REVIEW, codes.ARRIVED_BEFORE) and facts.says in BAD:
+        return _came_back_after_all(facts)
+    return ReceiptDecision(EntryKind.RECEIPT, facts.state)
+
+
+def _came_back_after_all(facts: ReceiptFacts) -> ReceiptDecision:
+    """What stopped the new generation came back, so that the recipient may have nothing: the case is about that now."""
+    code, known, action = BAD[facts.says]
+    if facts.heard and facts.says in _DISPUTED:
+        action = NextAction.ASK_LEAD
+    if facts.ambiguous and facts.says is not DeliveryStatus.COMPLAINED:
+        known, action = Known.UNKNOWN, NextAction.QUERY_PROVIDER
+    return ReceiptDecision(EntryKind.RECEIPT, State.NEEDS_REVIEW, code, known, action)
+
+
+def _of_a_forgotten_one(facts: ReceiptFacts) -> ReceiptDecision:
+    """It went out in a generation that a restored database does not remember: nothing repeats the one that it knows."""
+    if facts.state is State.SENDING:
+        return WAIT
+    if facts.state is State.PENDING:
+        return STOPPED
+    if facts.state is State.RETRY or (
+        facts.state is State.NEEDS_REVIEW and facts.error_code != codes.FORGOTTEN_MESSAGE
+    ):
+        return FORGOTTEN
+    return NO_NEWS if facts.quiet else ReceiptDecision(EntryKind.RECEIPT, facts.state)
 
 
 def _proof(facts: ReceiptFacts) -> ReceiptDecision:
@@ -103,7 +188,7 @@ def _proof(facts: ReceiptFacts) -> ReceiptDecision:
         return WAIT
     status = merged(facts.delivery_status, facts.says)
     if facts.state in (State.RETRY, State.NEEDS_REVIEW):
-        is_bad = facts.says in _BAD
+        is_bad = facts.says in BAD
         return ReceiptDecision(
             EntryKind.SETTLED,
             State.ACCEPTED,
@@ -115,13 +200,14 @@ def _proof(facts: ReceiptFacts) -> ReceiptDecision:
 
 
 def _contradiction(facts: ReceiptFacts) -> ReceiptDecision:
-    """Two messages under one key: the provider's promise is broken, or the key's window was; a person must know."""
-    if facts.state is State.RETRY:
+    """Two messages: the provider's promise is broken, or the key's window was; a person must know."""
+    if facts.state is State.RETRY and facts.says not in ARRIVED | ON_ITS_WAY:
         return WAIT
-    if facts.state not in (State.ACCEPTED, State.NEEDS_REVIEW):
+    if facts.state not in (State.RETRY, State.ACCEPTED, State.NEEDS_REVIEW):
         return ReceiptDecision(EntryKind.RECEIPT, facts.state, second=True)
     return ReceiptDecision(
-        EntryKind.RECEIPT,
+        # A retry that waits would be a third one.
+        EntryKind.CONTRADICTED if facts.state is State.RETRY else EntryKind.RECEIPT,
         State.NEEDS_REVIEW,
         code=codes.SECOND_MESSAGE,
         known=Known.ACCEPTED,
@@ -136,12 +222,19 @@ def _same_message(facts: ReceiptFacts) -> ReceiptDecision:
     waits_for_it = (facts.state, facts.known, facts.error_code) == (*_UNCONFIRMED, codes.NOT_CONFIRMED)
     if waits_for_it and facts.says is DeliveryStatus.DELIVERED:
         return ReceiptDecision(EntryKind.SETTLED, State.ACCEPTED, delivery_status=status)
-    if facts.quiet and not is_news:
+    is_disputed = facts.says in ARRIVED and facts.delivery_status in _DISPUTED
+    if facts.quiet and not is_news and (not is_disputed or facts.heard):
         return NO_NEWS
-    if is_news and facts.says in _BAD and facts.state in (State.ACCEPTED, State.NEEDS_REVIEW):
-        code, known, action = _BAD[facts.says]
-        if facts.error_code == codes.SECOND_MESSAGE:
+    is_case = facts.state is State.NEEDS_REVIEW and facts.known in (Known.SOFT_BOUNCED, Known.INVALID)
+    if is_disputed and is_case and facts.says is DeliveryStatus.DELIVERED:
+        # A retry is refused from here on.
+        return ReceiptDecision(EntryKind.RECEIPT, facts.state, next_action=NextAction.ASK_LEAD, delivery_status=status)
+    if is_news and facts.says in BAD and facts.state in (State.ACCEPTED, State.NEEDS_REVIEW):
+        code, known, action = BAD[facts.says]
+        if facts.error_code in (codes.SECOND_MESSAGE, codes.FORGOTTEN_MESSAGE):
             # The graver case stays on the screen: a retry stays forbidden.
             return ReceiptDecision(EntryKind.RECEIPT, facts.state, delivery_status=status)
+        if facts.says in _DISPUTED and facts.delivery_status is DeliveryStatus.DELIVERED:
+            action = NextAction.ASK_LEAD
         return ReceiptDecision(EntryKind.RECEIPT, State.NEEDS_REVIEW, code, known, action, status)
     return ReceiptDecision(EntryKind.RECEIPT, facts.state, delivery_status=status if is_news else None)

@@ -7,23 +7,27 @@ costs more; a repeat that could become a second message is never chosen but for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
-from notifications.policy import codes
+from notifications.policy import causes, codes
 from notifications.policy.delays import inside_window, ladder_delay, spread_later, usable
 from notifications.providers.base import SendResult
 from notifications.states import Known, LossModel, NextAction, Outcome, Phase, ResultClass, State
 
 Circuit = Literal["config", "daily_quota", "monthly_quota"]
-
 RATE_WAIT_S = 1.0  # a rate limit without a stated wait; the strictest published window is one second
 LONGEST_RESET_S = 86_400  # beyond a day a reset header is no number to act on
 
 # These refusals concern one message. Every other configuration error (keys, domains, addresses of the service)
 # stops all messages of the account, so only those may open its circuit.
 _MESSAGE_STATUSES = frozenset({400, 413, 415, 422})
+
+_REJECTED = {
+    ResultClass.RECIPIENT_SOFT: (Known.SOFT_BOUNCED, NextAction.RETRY_NEW_KEY),
+    ResultClass.RECIPIENT: (Known.INVALID, NextAction.CORRECT_ADDRESS),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,7 @@ class AttemptFacts:
     Counts are those before this attempt. `window_left_s` is None while no attempt was ambiguous, else the seconds
     until the key's window closes (margin taken off, negative once closed); `window_span_s` is the whole window less
     margin, None where the provider names no end. `ambiguous_before`: an earlier attempt may have been accepted.
+    `probe`: it was tried for its account's sake, so that its failure counts against nobody.
     """
 
     loss_model: LossModel
@@ -44,6 +49,7 @@ class AttemptFacts:
     window_left_s: float | None = None
     window_span_s: float | None = None
     ambiguous_before: bool = False
+    probe: bool = False
     in_flight_cap: int = 10
     in_flight_delay_s: tuple[float, float] = (30.0, 60.0)
     retry_after_cap_s: float = 3600.0
@@ -109,8 +115,7 @@ def _after_unknown(result: SendResult, facts: AttemptFacts, rng: Random) -> Deci
             ambiguous=True,
             counts_failure=_may_count_failure(facts),
         )
-    delay_s = _own_or_asked_delay(result, facts, rng)
-    return _failure(result.code, facts, delay_s=delay_s, ambiguous=True)
+    return _failure(result.code, facts, delay_s=_own_or_asked_delay(result, facts, rng), ambiguous=True)
 
 
 def _after_not_sent(result: SendResult, facts: AttemptFacts, rng: Random) -> Decision:
@@ -125,14 +130,15 @@ def _after_not_sent(result: SendResult, facts: AttemptFacts, rng: Random) -> Dec
 
 
 def _after_rejection(result: SendResult, facts: AttemptFacts) -> Decision:
-    if result.result_class is ResultClass.RECIPIENT_SOFT:
-        return Decision(State.NEEDS_REVIEW, _known(Known.SOFT_BOUNCED, facts), result.code, NextAction.RETRY_SAME_KEY)
-    known = _known(Known.INVALID, facts)
-    if result.result_class is ResultClass.RECIPIENT:
-        return Decision(State.NEEDS_REVIEW, known, result.code, NextAction.CORRECT_ADDRESS)
-    local = result.phase is Phase.NOT_CONNECTED  # our own adapter refused it: no sign of the account's health
+    usual = (Known.INVALID, causes.action_of(result.code, result.field))
+    known, action = _REJECTED.get(result.result_class, usual)
+    if facts.ambiguous_before:  # only what suggests asking is asked about by itself
+        known, action = Known.UNKNOWN, NextAction.QUERY_PROVIDER
+    if result.result_class in _REJECTED:
+        return Decision(State.NEEDS_REVIEW, known, result.code, action)
+    local = result.phase is Phase.NOT_CONNECTED or result.result_class is ResultClass.CONTENT  # no sign of its account
     circuit: Circuit | None = None if local or result.http_status in _MESSAGE_STATUSES else "config"
-    return Decision(State.NEEDS_REVIEW, known, result.code, NextAction.FIX_CONFIG, circuit=circuit)
+    return Decision(State.NEEDS_REVIEW, known, result.code, action, circuit=circuit)
 
 
 def _after_rate_limit(result: SendResult, facts: AttemptFacts, rng: Random) -> Decision:
@@ -173,23 +179,26 @@ def _after_in_flight(code: str, facts: AttemptFacts, rng: Random) -> Decision:
             State.NEEDS_REVIEW, Known.UNKNOWN, code, NextAction.QUERY_PROVIDER, ambiguous=True, counts_in_flight=counts
         )
     delay_s = rng.uniform(*facts.in_flight_delay_s)
-    return _repeat(code, facts, delay_s=delay_s, ambiguous=True, counts_failure=False)
+    return replace(_repeat(code, facts, delay_s=delay_s, ambiguous=True), counts_in_flight=True)
 
 
 def _failure(code: str, facts: AttemptFacts, *, delay_s: float, ambiguous: bool) -> Decision:
-    """Count one failure, then repeat or stop, by the limit and the loss model."""
+    """Count one failure, then repeat or stop, by the limit and the loss model.
+
+    A probe's failure is its account's, and costs the message none of its tries.
+    """
     may_have_arrived = ambiguous or facts.ambiguous_before
-    exhausted = facts.failure_count + 1 >= facts.failure_limit
+    exhausted = not facts.probe and facts.failure_count + 1 >= facts.failure_limit
     if exhausted or (may_have_arrived and facts.loss_model is LossModel.NEVER_TWICE):
         known = Known.UNKNOWN if may_have_arrived else Known.NOT_SENT
         action = NextAction.QUERY_PROVIDER if may_have_arrived else NextAction.RETRY_SAME_KEY
-        counts = _may_count_failure(facts)
+        counts = not facts.probe and _may_count_failure(facts)
         return Decision(State.NEEDS_REVIEW, known, code, action, ambiguous=ambiguous, counts_failure=counts)
-    return _repeat(code, facts, delay_s=delay_s, ambiguous=ambiguous, counts_failure=True)
+    return replace(_repeat(code, facts, delay_s=delay_s, ambiguous=ambiguous), counts_failure=not facts.probe)
 
 
-def _repeat(code: str, facts: AttemptFacts, *, delay_s: float, ambiguous: bool, counts_failure: bool) -> Decision:
-    """Repeat with the same key and bytes, where the key protects that or nothing may have arrived."""
+def _repeat(code: str, facts: AttemptFacts, *, delay_s: float, ambiguous: bool) -> Decision:
+    """Repeat with the same key and bytes, where the key protects that or nothing may have arrived; counts nothing."""
     may_have_arrived = ambiguous or facts.ambiguous_before
     protected = not may_have_arrived or _key_protects(facts)
     if not protected and facts.loss_model is not LossModel.MUST_ARRIVE:
@@ -199,16 +208,12 @@ def _repeat(code: str, facts: AttemptFacts, *, delay_s: float, ambiguous: bool, 
             codes.WINDOW_OVER if facts.idempotent else code,
             NextAction.QUERY_PROVIDER,
             ambiguous=ambiguous,
-            counts_failure=counts_failure,
-            counts_in_flight=not counts_failure,
         )
     return Decision(
         State.RETRY,
         Known.UNKNOWN if may_have_arrived else Known.NOT_SENT,
         code,
         delay_s=_kept_in_window(delay_s, facts) if may_have_arrived else delay_s,
-        counts_failure=counts_failure,
-        counts_in_flight=not counts_failure,
         ambiguous=ambiguous,
         possible_duplicate=not protected,
     )

@@ -6,10 +6,11 @@ raise for a provider's fault: whatever happened comes back as a SendResult.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from datetime import datetime, timedelta
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from notifications.states import DeliveryStatus, Found, Outcome, Phase, ResultClass
 
@@ -39,7 +40,8 @@ class NotWritten(Exception):
 class Message:
     """One rendered notification to one recipient, before it becomes bytes.
 
-    `tags` travel to the provider and back in its receipts; `subject` holds no control characters.
+    `tags` travel to the provider and back in its receipts; `subject` holds no control characters. `prepared_at` is
+    aware, by the database's clock, and given where the adapter's capabilities say that it dates its messages.
     """
 
     sender: str
@@ -48,8 +50,9 @@ class Message:
     text: str
     html: str | None = None
     reply_to: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    tags: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = dataclass_field(default_factory=dict)
+    tags: Mapping[str, str] = dataclass_field(default_factory=dict)
+    prepared_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,8 @@ class SendResult:
 
     `code` is `<provider>.<status>.<name>` or a phase code, from a closed vocabulary and never the provider's own
     text. `retry_after_s` is the provider's wish in seconds, unclamped; `retry_after_raw` its header as received, made
-    printable and cut to 100 characters. `limits` holds the provider's rate and quota headers as integers.
+    printable and cut to 100 characters. `limits` holds the provider's rate and quota headers as integers. `field` is
+    the field of the request that the provider named, where it is one of policy/causes.py.
     """
 
     outcome: Outcome
@@ -84,12 +88,16 @@ class SendResult:
     retry_after_s: float | None = None
     retry_after_raw: str | None = None
     trace_id: str | None = None
-    limits: Mapping[str, int] = field(default_factory=dict)
+    limits: Mapping[str, int] = dataclass_field(default_factory=dict)
+    field: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a provider promises; the engine decides from these, never from a provider's name."""
+    """What a provider promises; the engine decides from these, never from a provider's name.
+
+    `dates_messages`: its bytes hold the time of their making, so `prepare` wants `Message.prepared_at`.
+    """
 
     idempotency: Literal["none", "key", "collapse"]
     idempotency_window: timedelta | None
@@ -101,6 +109,7 @@ class Capabilities:
     receipts: frozenset[str]
     max_recipients: int
     rate_hint: int | None = None
+    dates_messages: bool = False
 
 
 class Provider(Protocol):
@@ -125,7 +134,8 @@ class LookupQuery:
 
     `ref` is the asker's own number for it. `body` are the frozen bytes, from which the adapter reads what to look for;
     None where they were erased. `since` and `until` bound the attempts by our clock, aware; `settled` says that the
-    provider has had time to show what it took, so that absence may be believed.
+    provider has had time to show what it took, so that absence may be believed. Where no bytes are known, `to` and
+    `tags` say what to look for: a database that was restored may have forgotten them.
     """
 
     ref: int
@@ -134,6 +144,8 @@ class LookupQuery:
     since: datetime
     until: datetime
     settled: bool
+    to: str | None = None
+    tags: Mapping[str, str] = dataclass_field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +153,17 @@ class LookupBudget:
     """How much one look-up may cost. A page is one call; `per_s` bounds all calls, None means as fast as they go.
 
     When `seconds` are over, questions without an answer stay without one: they may be asked again. `witness` is a
-    message that this account is known to hold: a key that cannot see it proves no absence.
+    message that this account is known to hold: a key that cannot see it proves no absence. `taken` is
+    when it was, and `as_of` what our clock says, aware: a provider whose times differ proves no absence either. None
+    where they are not to be compared.
     """
 
     pages: int = 60
     seconds: float = 30.0
     per_s: float | None = 3.0
     witness: str | None = None
+    taken: tuple[datetime, datetime] | None = None
+    as_of: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +179,43 @@ class LookupResult:
     code: str | None = None
     ids: tuple[str, ...] = ()
     status: DeliveryStatus = DeliveryStatus.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A message in the provider's list, by its id and our tags; nothing else of it is kept."""
+
+    id: str
+    created_at: datetime
+    tags: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPage:
+    """One page that was read whole; go on after `cursor`. `done`: the rest is older. `code`: why it cannot be read.
+
+    `known`: how many of its mails the asker knows already, which shows that the list is the account's own.
+    """
+
+    mails: tuple[Listed, ...]
+    cursor: str
+    done: bool = False
+    code: str | None = None
+    known: int = 0
+
+
+@runtime_checkable
+class Listing(Protocol):
+    """A look-up that can also say what it holds that is unknown here, which few providers can."""
+
+    def listed(
+        self,
+        since: datetime,
+        cursor: str,
+        unknown: Callable[[Sequence[str]], Awaitable[set[str]]],
+        budget: LookupBudget,
+    ) -> AsyncIterator[ListedPage]:
+        """Give what was taken since then, newest first, from after `cursor`; of those that are `unknown`, the tags."""
 
 
 class Lookup(Protocol):

@@ -19,6 +19,7 @@ from yarl import URL
 from notifications.providers import resend_errors
 from notifications.providers.base import Capabilities, Message, Request, SendResult
 from notifications.providers.http import Answer, Failure, Transport
+from notifications.providers.outcomes import OUTCOMES, without_answer
 from notifications.providers.resend_message import request_bytes
 from notifications.providers.retry_after import printable, wanted_wait
 from notifications.states import Outcome, Phase, ResultClass
@@ -40,6 +41,8 @@ _KEY = re.compile(r"[!-~]{1,256}")
 _MESSAGE_ID = re.compile(r"[A-Za-z0-9._:@<>+=/-]{1,200}")
 _TRACE_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 _COUNT = re.compile(r"[0-9]{1,9}")
+# `10;w=1`: the window in seconds. Source: draft-ietf-httpapi-ratelimit-headers-06, section 3.2; recorded answers.
+_WINDOW = re.compile(r"[0-9]{1,9}\s*;\s*w=([0-9]{1,9})")
 _LIMIT_HEADERS = (
     "ratelimit-limit",
     "ratelimit-remaining",
@@ -81,7 +84,7 @@ class ResendProvider:
             return SendResult(Outcome.REJECTED, ResultClass.FIX_CONFIG, "resend.invalid_key", Phase.NOT_CONNECTED)
         answer = await self._transport.post(self._url, request, {"Idempotency-Key": request.key})
         if isinstance(answer, Failure):
-            return _without_answer(answer)
+            return without_answer(answer)
         return _answered(answer)
 
     async def close(self) -> None:
@@ -122,10 +125,10 @@ def _answered(answer: Answer) -> SendResult:
     limits, trace_id = _limits(headers), _trace_id(headers)
     if 200 <= status < 300:
         return _after_success(status, fields.get("id"), limits, trace_id)
-    result_class, code = _classified(answer, fields)
+    result_class, code, field = _classified(answer, fields)
     asked = headers.getall("Retry-After", ())
     return SendResult(
-        resend_errors.OUTCOMES[result_class],
+        OUTCOMES[result_class],
         result_class,
         code,
         Phase.ANSWER_READ,
@@ -134,14 +137,8 @@ def _answered(answer: Answer) -> SendResult:
         retry_after_raw=printable(asked),
         trace_id=trace_id,
         limits=limits,
+        field=field,
     )
-
-
-def _without_answer(failure: Failure) -> SendResult:
-    if failure.handed:
-        phase = Phase.REQUEST_WRITTEN
-        return SendResult(Outcome.UNKNOWN, ResultClass.UNKNOWN, failure.code, phase, http_status=failure.status)
-    return SendResult(Outcome.NOT_SENT, ResultClass.RETRYABLE, failure.code, Phase.NOT_CONNECTED)
 
 
 def _after_success(status: int, message_id: object, limits: Mapping[str, int], trace_id: str | None) -> SendResult:
@@ -159,13 +156,14 @@ def _after_success(status: int, message_id: object, limits: Mapping[str, int], t
     )
 
 
-def _classified(answer: Answer, fields: Mapping[str, object]) -> tuple[ResultClass, str]:
+def _classified(answer: Answer, fields: Mapping[str, object]) -> tuple[ResultClass, str, str | None]:
     name, message = fields.get("name"), fields.get("message")
     if answer.status == 403 and not fields:
         name = "edge_refusal"  # plain text or HTML: the API itself always answers JSON
     known = name if isinstance(name, str) and name in resend_errors.NAMES else None
-    result_class = resend_errors.class_of(answer.status, known, message if isinstance(message, str) else "")
-    return result_class, resend_errors.code_of(answer.status, known)
+    said = message if isinstance(message, str) else ""
+    field = resend_errors.field_of(answer.status, known, said)
+    return resend_errors.class_of(answer.status, known, said), resend_errors.code_of(answer.status, known), field
 
 
 def _json_object(body: bytes | None) -> Mapping[str, object]:
@@ -180,11 +178,13 @@ def _json_object(body: bytes | None) -> Mapping[str, object]:
 
 
 def _limits(headers: CIMultiDictProxy[str]) -> Mapping[str, int]:
-    return {
+    limits = {
         name: int(value)
         for name in _LIMIT_HEADERS
         if (value := headers.get(name)) is not None and _COUNT.fullmatch(value)
     }
+    window = _WINDOW.fullmatch(headers.get("ratelimit-policy", ""))
+    return limits | {"ratelimit-window": int(window[1])} if window else limits
 
 
 def _trace_id(headers: CIMultiDictProxy[str]) -> str | None:

@@ -13,23 +13,9 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from notifications.states import Outcome, ResultClass
+from notifications.states import ResultClass
 
 _FIX: Final = ResultClass.FIX_CONFIG
-
-OUTCOMES: Final[dict[ResultClass, Outcome]] = {
-    ResultClass.ACCEPTED: Outcome.ACCEPTED,
-    ResultClass.RETRYABLE: Outcome.NOT_SENT,
-    ResultClass.UNKNOWN: Outcome.UNKNOWN,
-    ResultClass.UNKNOWN_STOP: Outcome.UNKNOWN,
-    ResultClass.IN_FLIGHT: Outcome.IN_FLIGHT,
-    ResultClass.RATE_LIMITED: Outcome.NOT_SENT,
-    ResultClass.QUOTA: Outcome.NOT_SENT,
-    ResultClass.FIX_CONFIG: Outcome.REJECTED,
-    ResultClass.RECIPIENT: Outcome.REJECTED,
-    ResultClass.RECIPIENT_SOFT: Outcome.REJECTED,
-    ResultClass.CONFLICT: Outcome.CONFLICT,
-}
 
 
 class Row(NamedTuple):
@@ -107,9 +93,13 @@ ROWS: Final = (
 _BY_PAIR: Final = {(row.status, row.name): row.result_class for row in ROWS}
 NAMES: Final = frozenset(row.name for row in ROWS)
 
-# The two errors of a field that can be the recipient's, which alone sends a case to "correct the address".
+# The fields of our requests. What an answer of a wrong field names outside of these is not looked at any further.
+FIELDS: Final = ("to", "from", "reply_to", "subject", "html", "text", "headers", "tags", "attachments")
+_QUOTED: Final = re.compile(r"`(" + "|".join(FIELDS) + r")`")
+# The errors of a field. The first two can be the recipient's, which alone sends a case to "correct the address".
 _FIELD_ERRORS: Final = frozenset({"validation_error", "invalid_parameter"})
-_NAMES_TO: Final = re.compile(r"`to`")
+_MISSING: Final = frozenset({"missing_required_field", "missing_required_parameter"})
+_BY_NAME: Final = {"invalid_to_address": "to", "invalid_from_address": "from", "invalid_attachment": "attachments"}
 
 MALFORMED: Final = "resend.malformed_response"
 LOCAL_MEANINGS: Final = {
@@ -120,10 +110,18 @@ LOCAL_MEANINGS: Final = {
 
 def class_of(status: int, name: str | None, message: str) -> ResultClass:
     """Give the class of an answer that is not a success. `message` is looked at and not kept."""
-    if status == 422 and name in _FIELD_ERRORS and _NAMES_TO.search(message):
+    if status == 422 and name in _FIELD_ERRORS and "`to`" in message:
         return ResultClass.RECIPIENT
     known = _BY_PAIR.get((status, name)) if name is not None else None
     return known if known is not None else _class_of_status(status)
+
+
+def field_of(status: int, name: str | None, message: str) -> str | None:
+    """Give the field that is wrong, of FIELDS: the recipient's before the first one named. Nothing else is kept."""
+    if status not in (400, 422) or name is None:
+        return None
+    named = _QUOTED.findall(message) if name in _FIELD_ERRORS | _MISSING else []
+    return "to" if "to" in named else next(iter(named), _BY_NAME.get(name))
 
 
 def code_of(status: int, name: str | None) -> str:

@@ -6,18 +6,19 @@ OpenAPI file): GET /webhooks, /webhooks/{id}/events, /webhooks/{id}/events/{even
 
 from __future__ import annotations
 
-import http.client
+import asyncio
 import json
 import re
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
-from urllib.request import HTTPDefaultErrorHandler, HTTPErrorProcessor, HTTPHandler, HTTPSHandler
 
+from yarl import URL
+
+from notifications.providers.http import Answer, Failure, Transport
+from notifications.providers.resend import headers
 from notifications.providers.retry_after import wanted_wait
 
 TIMEOUT_S: Final = 10.0
@@ -26,6 +27,7 @@ MOST_BYTES: Final = 1_000_000
 PAGE: Final = 100
 _TRIES: Final = 5
 _LONGEST_PAUSE_S: Final = 60.0
+_AGENT: Final = "notifyops/1.0"
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
@@ -68,31 +70,31 @@ class EventsApi:
         return json.dumps(self._get(f"/webhooks/{webhook_id}/events/{event_id}").get("payload")).encode()
 
     def _get(self, path: str) -> Mapping[str, Any]:
-        headers = {"Authorization": f"Bearer {self.key}", "User-Agent": "notifyops/1.0", "Accept": "application/json"}
         for _ in range(_TRIES):
-            request = urllib.request.Request(f"{self.base_url}{path}", headers=headers)  # noqa: S310 - checked setting
             try:
-                with _opener().open(request, timeout=TIMEOUT_S) as answer:
-                    return _document(answer.read(MOST_BYTES + 1))
-            except urllib.error.HTTPError as refusal:
-                with refusal:
-                    if refusal.code != 429:
-                        raise EventsUnavailable(_refused(refusal.code)) from None
-                    wait_s = wanted_wait(
-                        refusal.headers.get_all("retry-after") or [], refusal.headers.get("date"), time.time
-                    )
-            except (OSError, ValueError, http.client.HTTPException) as problem:
-                raise EventsUnavailable(f"The provider did not answer: {type(problem).__name__}.") from None
+                answer = asyncio.run(self._read(path))
+            except ValueError as fault:  # a key or an address that no request can carry
+                raise EventsUnavailable(f"The provider cannot be asked: {fault}") from None
+            if isinstance(answer, Failure):
+                raise EventsUnavailable(f"The provider did not answer: {answer.code.removeprefix('not_sent.')}.")
+            if answer.status == 200:
+                return _document(answer.body)
+            if answer.status != 429:
+                raise EventsUnavailable(_refused(answer.status))
+            wait_s = wanted_wait(answer.headers.getall("retry-after", []), answer.headers.get("date"), time.time)
             self.pause(min(max(wait_s or 1.0, 0.1), _LONGEST_PAUSE_S))
         raise EventsUnavailable("The provider's rate limit left no room: try again in a minute, or with --most.")
 
+    async def _read(self, path: str) -> Answer | Failure:
+        """Make one call on a connection of its own, by the one client of all calls: no redirect, no proxy.
 
-def _opener() -> urllib.request.OpenerDirector:
-    """Give a client that follows no redirect and asks no proxy: the key would go along."""
-    opener = urllib.request.OpenerDirector()
-    for handler in (HTTPHandler, HTTPSHandler, HTTPDefaultErrorHandler, HTTPErrorProcessor):
-        opener.add_handler(handler())
-    return opener
+        Commands are not coroutines, and a session belongs to one event loop.
+        """
+        transport = Transport(headers=headers(self.key, _AGENT), connections=1)
+        try:
+            return await transport.get(URL(f"{self.base_url}{path}"), timeout_s=TIMEOUT_S, limit=MOST_BYTES)
+        finally:
+            await transport.close()
 
 
 def _refused(status: int) -> str:
@@ -101,10 +103,13 @@ def _refused(status: int) -> str:
     return f"The provider answered {status}."
 
 
-def _document(raw: bytes) -> Mapping[str, Any]:
-    found = json.loads(raw) if len(raw) <= MOST_BYTES else None
+def _document(body: bytes | None) -> Mapping[str, Any]:
+    try:
+        found = json.loads(body) if body is not None else None
+    except (ValueError, RecursionError):
+        found = None
     if not isinstance(found, dict):
-        raise ValueError("no JSON object")
+        raise EventsUnavailable("The provider did not answer with what events look like: is the base URL the API's?")
     return found
 
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 from ssl import SSLContext
 from typing import Final
 
-from notifications.providers.base import LookupBudget, LookupQuery, LookupResult
+from notifications.providers.base import ListedPage, LookupBudget, LookupQuery, LookupResult
 from notifications.providers.http import Answer, Failure, Transport
 from notifications.providers.paced import CONNECTIONS, Calls
 from notifications.providers.resend import CAPABILITIES, emails_url, headers
+from notifications.providers.resend_census import Unknown, census, refusal
 from notifications.providers.resend_scan import (
+    BEFORE,
     Mail,
     Page,
     Scan,
@@ -26,6 +29,7 @@ from notifications.providers.resend_scan import (
     sought,
     status_of,
     tags_of,
+    time_of,
 )
 from notifications.states import Found
 
@@ -59,7 +63,7 @@ class ResendLookup:
     async def lookup(self, queries: Sequence[LookupQuery], budget: LookupBudget) -> AsyncIterator[LookupResult]:
         """Answer the questions as they are decided: those with an id first, then all others by one scan."""
         calls = Calls(self._transport, budget, self._timeout_s)
-        refused, blind = await self._check_witness(calls, budget.witness)
+        refused, doubt = await self._check_witness(calls, budget)
         if refused is not None:
             for query in queries:
                 yield LookupResult(query.ref, Found.UNAVAILABLE, "none", refused)
@@ -73,22 +77,52 @@ class ResendLookup:
             found = await self._by_id(calls, query, one)
             if found is None:
                 return
-            yield _seen(found, blind=blind)
+            if found.answer is Found.NOT_FOUND and one is not None:
+                # Under its own id it is not there; under another one, which its tags tell of, it may be.
+                wanted.append(one)
+                continue
+            yield _seen(found, doubt)
         async for result in self._scan(calls, wanted, budget):
-            yield _seen(result, blind=blind)
+            yield _seen(result, doubt)
+
+    async def listed(
+        self,
+        since: datetime,
+        cursor: str,
+        unknown: Unknown,
+        budget: LookupBudget,
+    ) -> AsyncIterator[ListedPage]:
+        """Give what was taken since then, newest first, from after `cursor`; of those that are `unknown`, the tags.
+
+        Nothing where the key is known to be blind, or the clocks apart: a list that lacks ours is not read for ours.
+        """
+        calls = Calls(self._transport, budget, self._timeout_s)
+        refused, doubt = await self._check_witness(calls, budget)
+        if refused or doubt:
+            yield ListedPage((), cursor, code=refused or doubt)
+            return
+        pages = census(calls, self._url, since=since, cursor=cursor, unknown=unknown)
+        async for page in pages:
+            yield page
 
     async def close(self) -> None:
         """Give back the sockets."""
         await self._transport.close()
 
-    async def _check_witness(self, calls: Calls, witness: str | None) -> tuple[str | None, bool]:
-        """Give why nothing can be asked at all, and whether the key sees another account than ours."""
+    async def _check_witness(self, calls: Calls, budget: LookupBudget) -> tuple[str | None, str | None]:
+        """Give why nothing can be asked at all, and why no absence is to be believed: another account, or clock."""
+        witness = budget.witness
         if witness is None or not is_id(witness):
-            return None, False
+            return None, None
         answer = await calls.get(self._url / witness, _MAIL_BYTES)
-        if isinstance(answer, Answer) and (answer.status == 200 or _is_absent(answer)):
-            return None, json_object(answer.body).get("id") != witness
-        return (None, True) if answer is None else (_refusal(answer), False)
+        if answer is None:
+            return None, "lookup.other_account"
+        if isinstance(answer, Failure) or (answer.status != 200 and not _is_absent(answer)):
+            return refusal(answer), None
+        fields = json_object(answer.body)
+        if fields.get("id") != witness:
+            return None, "lookup.other_account"
+        return None, None if _is_dated(fields.get("created_at"), budget.taken) else "lookup.clock_apart"
 
     async def _by_id(self, calls: Calls, query: LookupQuery, one: Sought | None) -> LookupResult | None:
         """Ask for one message by its id; None where the time is over."""
@@ -101,7 +135,7 @@ class ResendLookup:
         if answer is None:
             return None
         if isinstance(answer, Failure) or (answer.status != 200 and not _is_absent(answer)):
-            return LookupResult(query.ref, Found.UNAVAILABLE, "id", _refusal(answer))
+            return LookupResult(query.ref, Found.UNAVAILABLE, "id", refusal(answer))
         if answer.status != 200:
             code = None if query.settled else "lookup.not_settled"
             return LookupResult(query.ref, Found.INCONCLUSIVE if code else Found.NOT_FOUND, "id", code)
@@ -115,7 +149,7 @@ class ResendLookup:
 
     async def _scan(self, calls: Calls, wanted: list[Sought], budget: LookupBudget) -> AsyncIterator[LookupResult]:
         """Read the list from its newest mail down, until it has passed the time of every question."""
-        scan, cursor, seen = Scan(wanted), "", set[str]()
+        scan, cursor, seen = Scan(wanted, budget.as_of), "", set[str]()
         for _ in range(budget.pages + _PAGES_EACH * len(wanted) // PAGE if wanted else 0):
             answer = await calls.get(self._url.with_query({"limit": str(PAGE)} | _after(cursor)), _LIST_BYTES)
             page = read_page(answer.body) if isinstance(answer, Answer) and answer.status == 200 else None
@@ -161,7 +195,7 @@ def _why_cut(answer: Answer | Failure | None) -> tuple[Found | None, str]:
         return None, ""
     if isinstance(answer, Answer) and answer.status in (200, 422):  # 422: the cursor is gone from the list
         return Found.INCONCLUSIVE, "lookup.malformed"
-    return Found.UNAVAILABLE, _refusal(answer)
+    return Found.UNAVAILABLE, refusal(answer)
 
 
 def _is_absent(answer: Answer) -> bool:
@@ -169,17 +203,14 @@ def _is_absent(answer: Answer) -> bool:
     return answer.status == 404 and json_object(answer.body).get("name") == "not_found"
 
 
-def _refusal(answer: Answer | Failure) -> str:
-    if isinstance(answer, Failure) or answer.status >= 500:
-        return "lookup.unreachable"
-    if answer.status == 429:
-        return "lookup.rate_limited"
-    restricted = json_object(answer.body).get("name") == "restricted_api_key" and answer.status == 401
-    return "lookup.restricted_key" if restricted else "lookup.refused"
+def _is_dated(created_at: object, taken: tuple[datetime, datetime] | None) -> bool:
+    """Say whether the provider's time of a message fits ours; one that cannot be read contradicts nothing."""
+    at = time_of(created_at)
+    return taken is None or at is None or taken[0] - BEFORE <= at <= taken[1] + BEFORE
 
 
-def _seen(result: LookupResult, *, blind: bool) -> LookupResult:
-    """Believe no absence of a key that does not see what the account is known to hold."""
-    if not blind or result.answer is not Found.NOT_FOUND:
+def _seen(result: LookupResult, doubt: str | None) -> LookupResult:
+    """Believe no absence where the witness made it doubtful."""
+    if doubt is None or result.answer is not Found.NOT_FOUND:
         return result
-    return LookupResult(result.ref, Found.INCONCLUSIVE, result.method, "lookup.other_account")
+    return LookupResult(result.ref, Found.INCONCLUSIVE, result.method, doubt)

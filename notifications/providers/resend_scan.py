@@ -63,7 +63,7 @@ class Sought:
 
     query: LookupQuery
     to: str
-    subject: str
+    subject: str | None
     tags: Mapping[str, str]
     found: list[tuple[datetime, str]] = field(default_factory=list)
     status: DeliveryStatus = DeliveryStatus.NONE
@@ -83,7 +83,7 @@ class Sought:
 class Scan:
     """The open questions of one scan; results come out as the list passes their time."""
 
-    def __init__(self, wanted: Sequence[Sought]) -> None:
+    def __init__(self, wanted: Sequence[Sought], as_of: datetime | None = None) -> None:
         self._waiting = sorted(wanted, key=lambda one: one.lower)
         self._by_mark = {one.mark: one for one in wanted if one.mark is not None}
         self._by_to: dict[str, list[Sought]] = {}
@@ -94,6 +94,9 @@ class Scan:
             self._spans[one.to] = min(first, one.lower), max(last, one.query.until + AFTER)
         self._reached: datetime | None = None
         self._is_whole = True
+        # A provider whose clock runs ahead dates what it took of ours behind the time in which it is looked for.
+        self._newest_credible = None if as_of is None else as_of + BEFORE
+        self._is_ahead = False
 
     @property
     def is_done(self) -> bool:
@@ -107,6 +110,8 @@ class Scan:
             if self._reached is not None and page.mails[0].created_at > self._reached + _DISORDER:
                 self._is_whole = False
             self._reached = page.mails[-1].created_at
+        limit = self._newest_credible
+        self._is_ahead |= limit is not None and any(mail.created_at > limit for mail in page.mails)
         return [mail for mail in page.mails if any(self._may_be(to, mail) for to in mail.to)]
 
     def _may_be(self, to: str, mail: Mail) -> bool:
@@ -124,7 +129,7 @@ class Scan:
             return
         subject = None if fields is None else fields.get("subject")
         for other in (each for to in mail.to for each in self._by_to.get(to, ())):
-            if (tags is None or other.mark is None) and subject in (None, other.subject):
+            if (tags is None or other.mark is None) and (None in (subject, other.subject) or subject == other.subject):
                 other.doubtful = True
 
     def passed(self) -> Iterator[LookupResult]:
@@ -151,9 +156,13 @@ class Scan:
         if one.found:
             ids = tuple(dict.fromkeys(each for _, each in sorted(one.found)))
             return LookupResult(ref, Found.FOUND, "scan", ids=ids, status=one.status)
-        code = "lookup.unproven" if one.doubtful else None if self._is_whole else "lookup.malformed"
-        if code is None and not one.query.settled:
-            code = "lookup.not_settled"
+        why_not = (
+            (one.doubtful, "lookup.unproven"),
+            (not self._is_whole, "lookup.malformed"),
+            (self._is_ahead, "lookup.clock_apart"),
+            (not one.query.settled, "lookup.not_settled"),
+        )
+        code = next((word for applies, word in why_not if applies), None)
         return LookupResult(ref, Found.INCONCLUSIVE if code else Found.NOT_FOUND, "scan", code)
 
 
@@ -164,6 +173,9 @@ def is_id(text: str) -> bool:
 
 def sought(query: LookupQuery) -> Sought | None:
     """Read from the frozen bytes what to look for; None where they are erased or not this provider's."""
+    if query.body is None and query.to is not None:
+        forgotten = addresses(query.to)
+        return Sought(query, next(iter(forgotten)), None, query.tags) if len(forgotten) == 1 else None
     fields = json_object(query.body)
     to, subject = addresses(fields.get("to")), fields.get("subject")
     if len(to) != 1 or not isinstance(subject, str):

@@ -14,9 +14,9 @@ from typing import Any, Final
 from psycopg import AsyncConnection
 
 from notifications.door import Entry, append_async
-from notifications.policy.evidence import confirm_s
+from notifications.policy.evidence import blocks_for, confirm_s
 from notifications.policy.receipt import WAIT, ReceiptDecision, ReceiptFacts, decide_receipt
-from notifications.receipts.parked import Taken, block, let_go, take
+from notifications.receipts.parked import Taken, block, let_go, note_forgotten, take
 from notifications.receipts.parse import QUIET
 from notifications.states import DeliveryStatus, EntryKind, Known, State
 from notifications.types import Registry, registry
@@ -63,13 +63,14 @@ async def _one_pass(connection: AsyncConnection[Any], types: Registry) -> tuple[
         if not taken:
             return 0, 0
         plan = _planned(taken)
-        # Proofs first: what else is said of these messages is then judged from where they stand.
-        for kind in (EntryKind.SETTLED, EntryKind.RECEIPT):
+        # What must not go out first, then proofs: what else is said of these is then judged from where they stand.
+        for kind in (EntryKind.RESTORED, EntryKind.SETTLED, EntryKind.CONTRADICTED, EntryKind.RECEIPT):
             if kind in plan.entries:
                 await _append(connection, kind, plan, types)
                 break
         # At once, also where the entry must wait: nothing more may go out to these addresses.
         await block(connection, _reasons(taken))
+        await note_forgotten(connection, [one.event for one in taken if one.is_forgotten])
         await let_go(connection, done=plan.done, later=plan.later)
     if plan.lost:
         logger.warning("receipts given up: %d", plan.lost, extra={"action": "receipts_given_up"})
@@ -81,6 +82,10 @@ def _planned(taken: Sequence[Taken]) -> _Pass:
     plan, busy = _Pass(), set[int]()
     for one in taken:
         if one.intent is not None and one.intent in busy:
+            continue
+        if one.lost_of is not None:
+            # Noted, so that nobody corrects that address once more; of the message itself nothing is here.
+            plan.done.append(one.event)
             continue
         decision = _decided(one)
         if decision.waits:
@@ -112,6 +117,9 @@ def _decided(one: Taken) -> ReceiptDecision:
             known=Known(one.known) if one.known else None,
             error_code=one.error_code,
             accepted_id=one.accepted_id,
+            given_up=bool(one.given_up),
+            heard=bool(one.heard),
+            ambiguous=bool(one.ambiguous),
         )
     )
 
@@ -148,6 +156,11 @@ def _entry(one: Taken, decision: ReceiptDecision, types: Registry) -> Entry:
     if decision.second:
         # Not in the column: it must not become the intent's id.
         detail["second"] = one.message_id
+    is_stopped = decision.kind is EntryKind.RESTORED
+    if is_stopped:
+        # How it stood, as the recovery's own entry says it (delivery/restore.py).
+        detail |= {"attempted": one.attempt_count > 0, "ambiguous": bool(one.ambiguous)}
+        detail |= {"known": one.known, "code": one.error_code}
     return Entry(
         id=one.intent,
         to_state=decision.to_state,
@@ -160,6 +173,7 @@ def _entry(one: Taken, decision: ReceiptDecision, types: Registry) -> Entry:
         delivery_status=decision.delivery_status,
         provider_message_id=decision.message_id,
         detail=detail,
+        ambiguous=is_stopped or None,
         confirm_s=_confirm_s(one, decision, types),
     )
 
@@ -173,14 +187,16 @@ def _confirm_s(one: Taken, decision: ReceiptDecision, types: Registry) -> float 
     return None
 
 
-def _reasons(taken: Sequence[Taken]) -> list[tuple[int | None, str]]:
-    return [(one.intent, reason) for one in taken if one.generation is not None and (reason := _reason(one))]
+def _reasons(taken: Sequence[Taken]) -> list[tuple[int, int, str]]:
+    return [
+        (one.intent, one.generation, reason)
+        for one in taken
+        if one.intent is not None and one.generation is not None and (reason := _reason(one))
+    ]
 
 
 def _reason(one: Taken) -> str | None:
     """Give why the address must be left alone; a failure that is not the address's fault blocks nothing."""
-    if one.says is DeliveryStatus.COMPLAINED:
+    if one.says is DeliveryStatus.SUPPRESSED and "complaint" in (one.code or ""):
         return "complained"
-    if one.says is DeliveryStatus.SUPPRESSED:
-        return "complained" if "complaint" in (one.code or "") else "bounced"
-    return "bounced" if one.says is DeliveryStatus.BOUNCED else None
+    return None if one.says is None else blocks_for(one.says)

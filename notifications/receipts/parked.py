@@ -27,7 +27,16 @@ SELECT e.id, e.type, e.bounce_class, e.code, e.provider_message_id,
     CASE WHEN i.generation = 1 THEN i.provider_message_id ELSE (
         SELECT l.provider_message_id FROM notifyops_private.notifications_logentry l
         WHERE l.intent_id = i.id AND l.month = i.month AND l.generation = i.generation
-          AND l.provider_message_id IS NOT NULL ORDER BY l.seq DESC LIMIT 1) END
+          AND l.provider_message_id IS NOT NULL ORDER BY l.seq DESC LIMIT 1) END,
+    made.generation < i.generation AND EXISTS (
+        SELECT FROM notifyops_private.notifications_logentry l
+        WHERE l.intent_id = i.id AND l.month = i.month AND l.kind = 're_prepared'
+          AND l.generation = made.generation + 1 AND l.detail ? 'may_duplicate'),
+    (made.generation < i.generation OR i.delivery_status IN ('soft_bounced', 'failed')) AND EXISTS (
+        SELECT FROM notifyops_private.notifications_logentry l
+        WHERE l.intent_id = i.id AND l.month = i.month AND l.detail ->> 'says' IN ('delivered', 'complained')
+          AND coalesce((l.detail ->> 'generation')::integer, l.generation) = made.generation),
+    i.first_ambiguous_at IS NOT NULL, lost.of_id
 FROM due d CROSS JOIN LATERAL (
     SELECT v.* FROM notifyops_private.notifications_providerevent v WHERE v.id = d.event_id LIMIT 1
 ) e
@@ -43,9 +52,35 @@ LEFT JOIN LATERAL (
     WHERE p.intent_id = i.id AND p.account_id = e.account_id AND p.generation = coalesce(
         CASE WHEN e.tag_site IS NOT NULL THEN e.tag_generation END, (
         SELECT max(l.generation) FROM notifyops_private.notifications_logentry l
-        WHERE l.intent_id = i.id AND l.month = i.month AND l.provider_message_id = e.provider_message_id)) LIMIT 1
+        WHERE l.intent_id = i.id AND l.month = i.month AND l.provider_message_id = e.provider_message_id))
+    UNION ALL
+    -- What was handed over may be forgotten after a restore, and our tags tell: never sent here, or a later generation.
+    SELECT e.tag_generation WHERE e.tag_site IS NOT NULL AND i.account_id = e.account_id
+      AND (e.tag_generation > i.generation OR (e.tag_generation = i.generation AND i.attempt_count = 0))
+      AND (e.occurred_at > i.created_at - interval '5 minutes') IS NOT FALSE
+      AND EXISTS (SELECT FROM notifyops_private.notifications_recovery r WHERE r.started_at >= i.created_at)
+    LIMIT 1
 ) made ON true
+-- To a corrected address that was given in the lost time: only the first notification of its key is here.
+LEFT JOIN LATERAL (
+    SELECT o.id AS of_id FROM notifyops_private.notifications_intent o
+    WHERE i.id IS NULL AND e.tag_site IS NOT NULL AND o.id = e.tag_root
+      AND (e.occurred_at > o.created_at - interval '5 minutes') IS NOT FALSE
+      AND EXISTS (SELECT FROM notifyops_private.notifications_recovery r WHERE r.started_at >= o.created_at)
+) lost ON true
 ORDER BY e.id
+"""
+# What a receipt says of a message that is forgotten here bars as much as the provider's list does (`forgotten_v1`).
+_FORGOTTEN: Final = """
+INSERT INTO notifyops_private.notifications_unknownmail
+    (recovery_id, account_id, provider_message_id, tag_intent, tag_generation, tag_root, taken_at)
+SELECT DISTINCT ON (e.account_id, e.provider_message_id) r.id, e.account_id, e.provider_message_id,
+    coalesce(e.tag_intent::text, ''), coalesce(e.tag_generation::text, ''), coalesce(e.tag_root::text, ''),
+    coalesce(e.occurred_at, e.received_at)
+FROM notifyops_private.notifications_providerevent e,
+    (SELECT max(r.id) AS id FROM notifyops_private.notifications_recovery r) r
+WHERE e.id = ANY (%s::bigint[]) AND e.provider_message_id IS NOT NULL AND r.id IS NOT NULL
+ON CONFLICT DO NOTHING
 """
 _LATER: Final = """
 UPDATE notifyops_private.notifications_parkedreceipt p SET due_at = t.now + make_interval(secs => u.wait_s)
@@ -53,20 +88,7 @@ FROM unnest(%s::bigint[], %s::float8[]) AS u(id, wait_s), (SELECT notifyops_priv
 WHERE p.event_id = u.id
 """
 _DONE: Final = "DELETE FROM notifyops_private.notifications_parkedreceipt WHERE event_id = ANY (%s::bigint[])"
-# The graver reason stays; a recipient's own wish is never overwritten.
-_BLOCK: Final = """
-INSERT INTO notifyops_private.notifications_deliveryblock AS b (channel, commitment, scope, reason)
-SELECT DISTINCT ON (c.commitment, i.channel) i.channel, c.commitment, '', u.reason
-FROM unnest(%s::bigint[], %s::text[]) AS u(id, reason)
-JOIN notifyops_private.notifications_intent i ON i.id = u.id
-JOIN notifyops_private.notifications_content c ON c.intent_id = i.id
--- What was redirected went to our own address: its bounce says nothing of the recipient's.
-WHERE NOT EXISTS (SELECT FROM notifyops_private.notifications_prepared p
-                  WHERE p.intent_id = i.id AND p.site_mode = 'redirect')
-ORDER BY c.commitment, i.channel, u.reason DESC
-ON CONFLICT (commitment, channel, scope) DO UPDATE SET reason = excluded.reason
-WHERE b.reason = 'bounced' AND excluded.reason = 'complained'
-"""
+_BLOCK: Final = "SELECT notifyops_private.block_v1(%s::bigint[], %s::integer[], %s::text[])"
 
 
 class Taken(NamedTuple):
@@ -89,6 +111,19 @@ class Taken(NamedTuple):
     error_code: str | None
     generation: int | None
     accepted_id: str | None
+    given_up: bool | None
+    heard: bool | None
+    ambiguous: bool | None
+    lost_of: int | None
+
+    @property
+    def is_forgotten(self) -> bool:
+        """Say whether it is about a later generation, or a corrected address, that a restored database forgot."""
+        return self.lost_of is not None or self._is_later
+
+    @property
+    def _is_later(self) -> bool:
+        return self.intent is not None and self.generation is not None and self.generation > self.current_generation
 
     @property
     def says(self) -> DeliveryStatus | None:
@@ -111,7 +146,14 @@ async def let_go(connection: AsyncConnection[Any], *, done: Sequence[int], later
         await connection.execute(_DONE, (list(done),))
 
 
-async def block(connection: AsyncConnection[Any], reasons: Sequence[tuple[int | None, str]]) -> None:
-    """Block the addresses of these intents on their channels, each for its reason."""
+async def note_forgotten(connection: AsyncConnection[Any], events: Sequence[int]) -> None:
+    """Keep the ids of messages that a restored database does not remember, as the provider's list would show them."""
+    if events:
+        await connection.execute(_FORGOTTEN, (list(events),))
+
+
+async def block(connection: AsyncConnection[Any], reasons: Sequence[tuple[int, int, str]]) -> None:
+    """Block the addresses of these intents on their channels: the generation that came back, and why."""
     if reasons:
-        await connection.execute(_BLOCK, ([intent for intent, _ in reasons], [reason for _, reason in reasons]))
+        ids, generations, words = ([each[place] for each in reasons] for place in range(3))
+        await connection.execute(_BLOCK, (ids, generations, words))

@@ -59,6 +59,7 @@ class Told:
     tag_generation: int | None = None
     bounce_class: str | None = None
     code: str | None = None
+    tag_root: int | None = None
 
 
 def parse(body: bytes) -> Told:
@@ -82,6 +83,7 @@ def parse(body: bytes) -> Told:
         tag_site=_matched(_SITE, tags.get("site"), 64),
         tag_intent=_number(tags.get("intent"), 2**63 - 1),
         tag_generation=_number(tags.get("generation"), 2**15 - 1),
+        tag_root=_number(tags.get("root"), 2**63 - 1),
         bounce_class=bounce_class,
         code=_code(detail),
     )

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from django.db import connections
+from django.db import connection
 
 from notifications.receipts.parse import Told
 
@@ -29,9 +29,9 @@ class Sender(NamedTuple):
     webhook_secret_refs: str
 
 
-def sender(name: str, *, using: str = "default") -> Sender | None:
+def sender(name: str) -> Sender | None:
     """Give the account of that name, without its model, which costs as much as all the rest. Raises DatabaseError."""
-    with connections[using].cursor() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(_SENDER, [name])
         row = cursor.fetchone()
     return None if row is None else Sender(*row)
@@ -45,11 +45,11 @@ class Verified(NamedTuple):
     told: Told
 
 
-def receive(account_id: int, events: Sequence[Verified], *, site: str, source: Source, using: str = "default") -> int:
+def receive(account_id: int, events: Sequence[Verified], *, site: str, source: Source) -> int:
     """Keep these events of one account in one statement; give how many were new. Raises DatabaseError."""
     if not events:
         return 0
-    with connections[using].cursor() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(_RECEIVE, [account_id, json.dumps([_row(event, site) for event in events]), source])
         new: int = cursor.fetchone()[0]
     return new
@@ -65,6 +65,7 @@ def _row(event: Verified, site: str) -> dict[str, Any]:
         "tag_site": told.tag_site,
         "tag_intent": told.tag_intent,
         "tag_generation": told.tag_generation,
+        "tag_root": told.tag_root,
         "bounce_class": told.bounce_class,
         "code": told.code,
         "sha256": hashlib.sha256(event.body).hexdigest(),

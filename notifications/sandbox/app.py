@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -14,11 +15,13 @@ import uvloop
 
 from notifications.sandbox import control, receivers
 from notifications.sandbox.api import answer_call
+from notifications.sandbox.compact import compacted
 from notifications.sandbox.connection import Connection
+from notifications.sandbox.gate import put_off
 from notifications.sandbox.journal import Journal
 from notifications.sandbox.knobs import Knobs, tuned
 from notifications.sandbox.ledger import Row
-from notifications.sandbox.recall import recalled
+from notifications.sandbox.recall import recalled, unsent
 from notifications.sandbox.refusals import Misused
 from notifications.sandbox.wire import Answer, Call
 from notifications.sandbox.world import World
@@ -36,10 +39,13 @@ class Server:
         self.with_control = with_control
         self._connections: set[Connection] = set()
         self._server: asyncio.Server | None = None
+        self._is_ready = False
 
     async def start(self, host: str, port: int) -> int:
-        """Recall the journal, listen, and give the port. Raises Misused with a sentence."""
-        recalled(self.world)
+        """Listen, recall the journal, shorten it, and give the port. Raises Misused with a sentence.
+
+        Until it has been read, calls to the API are put off and the control plane tells nothing but our health.
+        """
         loop = asyncio.get_running_loop()
         try:
             self._server = await loop.create_server(
@@ -50,8 +56,12 @@ class Server:
                 f"The sandbox cannot listen on {host}:{port}: {problem.strerror}. Is another one running? "
                 "Stop it, or choose another port."
             ) from None
+        await recalled(self.world)
+        await compacted(self.world)
+        self._is_ready = True
         for mail in self.world.mailbox.mails:
             receivers.resume(self.world, mail)
+        self.world.courier.resume(unsent(self.world), self.world.knobs)
         return int(self._server.sockets[0].getsockname()[1])
 
     def stop(self) -> None:
@@ -65,7 +75,12 @@ class Server:
         self.world.journal.close()
 
     async def _answer(self, call: Call, connection: Connection) -> Answer | None:
-        if self.with_control and (call.path == control.ROOT or call.path.startswith(control.ROOT + "/")):
+        is_order = self.with_control and (call.path == control.ROOT or call.path.startswith(control.ROOT + "/"))
+        if is_order and call.method == "GET" and call.path == f"{control.ROOT}/health":
+            return control.health(self.world, is_ready=self._is_ready)
+        if not self._is_ready:
+            return put_off()
+        if is_order:
             return control.answer_order(self.world, call)
         return await answer_call(self.world, call, connection)
 
@@ -77,8 +92,13 @@ def run_until_told(server: Server, host: str, port: int, ready: Callable[[str], 
         told = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, told.set)
-        ready(f"http://{host}:{await server.start(host, port)}")
-        await told.wait()
+        starting, ending = asyncio.ensure_future(server.start(host, port)), asyncio.ensure_future(told.wait())
+        await asyncio.wait((starting, ending), return_when=asyncio.FIRST_COMPLETED)
+        if starting.done():
+            ready(f"http://{host}:{starting.result()}")
+            # All of that stays: looking for garbage among it would hold up the calls.
+            gc.freeze()
+            await ending
         server.stop()
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

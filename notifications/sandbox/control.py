@@ -43,6 +43,13 @@ def answer_order(world: World, call: Call) -> Answer:
         return _said(422, {"error": "The body is not valid JSON."})
 
 
+def health(world: World, *, is_ready: bool) -> Answer:
+    """Tell whether the journal has been read, and how much of it."""
+    state = "ready" if is_ready else "reading"
+    journal = world.journal
+    return _said(200, {"state": state, "read_bytes": journal.read_bytes, "journal_bytes": journal.size_bytes()})
+
+
 def add_fault(world: World, order: Order) -> Order:
     return {"fault": world.faults.add(order).shown()}
 

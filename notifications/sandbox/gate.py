@@ -63,6 +63,13 @@ def admit(world: World, call: Call, rate_headers: list[tuple[str, str]]) -> None
         raise Refusal("restricted_api_key")
 
 
+def put_off() -> Answer:
+    """Ask a caller to come again, while the journal is read: the one refusal that costs nobody an attempt."""
+    answer = refused(Refusal("rate_limit_exceeded"))
+    answer.headers = [("retry-after", "5")]
+    return answer
+
+
 def refused(refusal: Refusal) -> Answer:
     """Give the API's error answer."""
     body = {"statusCode": refusal.status, "message": refusal.message, "name": refusal.name}

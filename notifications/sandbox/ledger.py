@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -43,6 +44,9 @@ class Ledger:
         if row is None:
             row = self._rows[key] = Row()
         return row
+
+    def rows(self) -> Iterator[tuple[str, Row]]:
+        yield from self._rows.items()
 
     def copy_of(self, key: str) -> Row:
         """Give the key's row to read; zeros for a key that was never seen."""
@@ -112,6 +116,12 @@ class Slots:
 
     def complete(self, held: Held, answer: Answer, now_s: float) -> None:
         self._slots[held.scope] = Slot(held.digest, now_s, answer)
+
+    def live(self, now_s: float, retention_s: float) -> Iterator[tuple[tuple[str, str, str], Slot]]:
+        """Give the finished keys that are still remembered and hold an acceptance, oldest first."""
+        for scope, slot in self._slots.items():
+            if slot.answer is not None and slot.answer.status == 200 and now_s - slot.at_s < retention_s:
+                yield scope, slot
 
     def release(self, held: Held) -> None:
         """Forget a reservation that came to nothing; a completed key stays."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from notifications.sandbox.clock import postgres_form
@@ -34,6 +34,10 @@ class Mail:
     @property
     def message_id(self) -> str:
         return f"<{self.id}@email.sandbox.example.com>"
+
+    def fact(self) -> dict[str, Any]:
+        """Give all there is, for the journal."""
+        return {name: getattr(self, name) for name in _FIELDS}
 
     @property
     def recipients(self) -> list[str]:
@@ -70,6 +74,9 @@ class Mail:
             "text": payload.get("text"),
             "tags": listed(payload.get("tags")),
         }
+
+
+_FIELDS = tuple(field.name for field in fields(Mail))
 
 
 class Mailbox:

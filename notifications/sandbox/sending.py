@@ -68,7 +68,7 @@ async def _accept(visit: Visit, parsed: Any, held: Held | None) -> Answer | None
     now_s = world.clock.now_s()
     slot = None if held is None else [*held.scope, held.digest, answer.body.decode(), now_s]
     # Remembered first: a message that a restarted sandbox does not know of must not have been accepted.
-    world.remember({"fact": "accepted", "mails": [_fact(mail) for mail in mails], "slot": slot})
+    world.remember({"fact": "accepted", "mails": [mail.fact() for mail in mails], "slot": slot})
     world.book(mails)
     if held is not None:
         world.slots.complete(held, answer, now_s)
@@ -129,10 +129,3 @@ def _answer_body(mails: list[Mail], errors: list[dict[str, Any]] | None, *, in_b
         return b'{"id":"%s"}' % mails[0].id.encode()
     body: dict[str, Any] = {"data": [{"id": mail.id} for mail in mails]}
     return json.dumps(body if errors is None else body | {"errors": errors}).encode()
-
-
-def _fact(mail: Mail) -> dict[str, Any]:
-    return {name: getattr(mail, name) for name in _MAIL_FIELDS}
-
-
-_MAIL_FIELDS = ("id", "number", "key", "payload", "created_at_s", "scheduled_at_s", "last_event")

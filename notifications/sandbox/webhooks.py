@@ -108,9 +108,10 @@ class Endpoint:
 
 
 class Hooks:
-    """Endpoints, and the latest messages."""
+    """Endpoints, and the latest messages; `unsent` is what the journal knows of messages that had not arrived."""
 
     def __init__(self) -> None:
+        self.unsent: dict[str, dict[str, Any]] = {}
         self.endpoints: dict[str, Endpoint] = {}
         self.messages: deque[HookMessage] = deque(maxlen=MAX_MESSAGES)
 

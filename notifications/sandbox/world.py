@@ -44,7 +44,7 @@ class World:
         self.mailbox = Mailbox()
         self.suppressions: dict[str, dict[str, Any]] = {}
         self.hooks = Hooks()
-        self.courier = Courier(self.hooks, self.clock)
+        self.courier = Courier(self.hooks, self.clock, self.remember)
         self.faults = FaultBook(STAGES, KINDS)
         self.seen: deque[Seen] = deque(maxlen=knobs.log_limit)
         self.seen_count = 0

@@ -1,1 +1,4 @@
-DROP FUNCTION notifyops_private.barred_v1(text, bigint[], timestamptz, jsonb);
+DROP FUNCTION notifyops_private.barred_v1(text, bigint[], timestamptz, jsonb, text);
+DROP FUNCTION notifyops_private.unclaimable_v1(bigint[]);
+DROP FUNCTION notifyops_private.forgotten_v1(bigint);
+DROP FUNCTION notifyops_private.is_forgotten_v1(bigint);

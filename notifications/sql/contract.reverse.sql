@@ -1,4 +1,5 @@
 DROP FUNCTION notifyops.explain(text, text);
+DROP FUNCTION notifyops_private.pause_of_v1(bigint, text, text);
 DROP FUNCTION notifyops.status(text, text);
 DROP VIEW notifyops.attempts;
 DROP VIEW notifyops.log;

@@ -64,6 +64,18 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
 $$;
 COMMENT ON FUNCTION notifyops.status(text, text) IS 'The row of notifyops.intents for one key; no row where it is unknown.';
 
+-- The pause that keeps such a notification waiting longest: its number, what is paused and its name; NULL where none
+-- does. In PL/pgSQL, which looks for the table of pauses only when it is called: a later migration makes it.
+CREATE FUNCTION notifyops_private.pause_of_v1(account bigint, kind text, space text) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
+BEGIN
+    RETURN (SELECT format('%s (%s %s)', p.id, p.scope, coalesce(nullif(p.name, ''), '(default)'))
+        FROM notifications_pause p
+        WHERE p.resumed_at IS NULL AND p.ends_at > clock_v1() AND CASE p.scope
+            WHEN 'account' THEN p.account_id = account WHEN 'type' THEN p.name = kind ELSE p.name = space END
+        ORDER BY p.ends_at DESC, p.id LIMIT 1);
+END $$;
+
 -- The story in plain words, a line per fact, in order.
 CREATE FUNCTION notifyops.explain(key text, workspace text DEFAULT '') RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
@@ -71,33 +83,55 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
         SELECT i.* FROM notifications_intentkey k JOIN notifications_intent i ON i.id = k.intent_id
         WHERE k.key = $1 AND k.workspace = coalesce($2, '')
     ), lines AS (
-        SELECT 0 AS place, format('%s: owed for report %s by type %s through %s, written by %s.',
+        SELECT 0 AS place, format('%s: owed for report %s by type %s through %s, written by %s%s.',
             to_char(o.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"'), o.report_id, o.type, o.channel,
-            o.created_by) AS line
-        FROM one o
+            o.created_by, ', in the place of ' || s.notification_id) AS line
+        FROM one o LEFT JOIN notifications_intent s ON s.id = o.supersedes_id
         UNION ALL
         SELECT l.seq, format('%s: %s', to_char(l.at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"'),
             CASE l.kind
-                WHEN 'claimed' THEN format('attempt %s (%s) began on %s.', l.attempt, l.trigger, l.worker)
-                WHEN 'result' THEN concat('attempt ', l.attempt, ' ended: ', l.outcome, ' (' || l.code || ')', '.')
+                WHEN 'claimed' THEN format('attempt %s (%s) began on %s%s.', l.attempt, l.trigger, l.worker,
+                    CASE WHEN l.detail ? 'possible_duplicate' THEN ', and may be a second message' END)
+                WHEN 'result' THEN concat('attempt ', l.attempt, ' ended: ', l.outcome, ' (' || l.code || ')',
+                    ', field ' || (l.detail ->> 'field'), '.')
                 WHEN 'lease_lost' THEN format('attempt %s ended unknown: its worker was lost.', l.attempt)
                 WHEN 'late' THEN concat('a late answer to attempt ', l.attempt, ' was kept: ', l.outcome, ' (' || l.code || ')', '.')
                 WHEN 'evidence' THEN concat('the provider was asked', ' for ' || (l.detail ->> 'asked_by'), ': ',
                     replace(l.outcome, '_', ' '), ' (' || l.code || ')', '.')
-                WHEN 'receipt' THEN concat('a receipt came: ', coalesce(nullif(l.detail ->> 'says', 'none'), 'accepted'),
+                WHEN 'restored' THEN 'the database was restored: held until the provider has been asked.'
+                WHEN 'freed' THEN 'the provider does not have it: it goes on as before the restore.'
+                WHEN 'receipt' THEN concat(CASE WHEN l.detail ? 'ids' THEN 'the answer says: ' ELSE 'a receipt came: ' END,
+                    coalesce(nullif(l.detail ->> 'says', 'none'), 'accepted'),
                     ' by event ' || (l.detail ->> 'type'), ' (' || (l.detail ->> 'why') || ')',
                     CASE WHEN l.detail ? 'generation' THEN ', of generation ' || (l.detail ->> 'generation') END,
-                    CASE WHEN l.detail ? 'second' THEN ', of another message under the same key' END, '.')
+                    ', of another message of this notification: ' || (l.detail ->> 'second'), '.')
+                WHEN 'contradicted' THEN CASE l.code WHEN 'forgotten_message'
+                    THEN CASE WHEN l.detail ? 'elsewhere'
+                        THEN 'after the restore the provider showed a message to a corrected address, which is forgotten here.'
+                        ELSE format('after the restore the provider showed a message of generation %s, which is forgotten here.',
+                            l.detail ->> 'generation') END
+                    ELSE concat('the provider contradicts what is known (', l.code, ')',
+                        ', another message of this notification: ' || (l.detail ->> 'second'), '.') END
                 ELSE concat(replace(l.kind, '_', ' '), ' by ' || l.actor, ', reason ' || l.reason_code,
-                    CASE WHEN l.code IS NOT NULL THEN format(' (%s)', l.code) END, '.')
+                    CASE WHEN l.code IS NOT NULL THEN format(' (%s)', l.code) END,
+                    CASE WHEN l.kind IN ('closed', 'superseded') THEN ', in its place: ' || (l.detail ->> 'by') END,
+                    CASE WHEN l.kind = 'closed' THEN ', address ' || (l.detail ->> 'from') || ' → ' || (l.detail ->> 'to') END,
+                    CASE WHEN l.detail ? 'may_duplicate' THEN ', although the first message may have arrived' END,
+                    ', as ' || (l.detail ->> 'asked_by') || ' had asked',
+                    CASE WHEN l.detail ? 'erased' THEN ', content erased' END,
+                    ', another message of this notification: ' || (l.detail ->> 'second'), '.')
             END || CASE WHEN l.from_state <> l.to_state THEN format(' %s → %s.', l.from_state, l.to_state) ELSE '' END)
         FROM one o JOIN notifications_logentry l ON l.intent_id = o.id AND l.month = o.month
         UNION ALL
         SELECT 2147483647, format('now: %s%s.', o.state, CASE
+            WHEN o.state = 'accepted' THEN format(', delivery status: %s', o.delivery_status)
             WHEN o.state IN ('pending', 'retry') THEN format(', next attempt at %s',
                 to_char(o.next_attempt_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"'))
+                || coalesce('; waits for pause ' || notifyops_private.pause_of_v1(o.account_id, o.type, o.workspace), '')
             WHEN o.state = 'needs_review' THEN format(' because of %s; known: %s; suggested: %s',
-                o.error_code, o.known, o.next_action) ELSE '' END)
+                o.error_code, o.known, o.next_action) || CASE WHEN o.snoozed_until > clock_v1() THEN '; set aside until '
+                    || to_char(o.snoozed_until AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"') ELSE '' END
+                || CASE WHEN o.expires_at <= clock_v1() THEN '; its expiry has passed' ELSE '' END ELSE '' END)
         FROM one o
     ) SELECT line FROM lines ORDER BY place
 $$;

@@ -1,3 +1,2 @@
 DROP FUNCTION notifyops_private.doctor_v1();
 DROP FUNCTION notifyops_private.doctor_v1(bigint[]);
-DROP FUNCTION notifyops_private.identity_v1(text);

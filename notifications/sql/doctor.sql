@@ -2,11 +2,8 @@
 -- intents (all of them in chunks, or those that moved lately), `doctor_v1()` at the installation as a whole.
 -- Every name here is listed in notifications/doctor.py with its meaning, and has a test that plants its violation.
 
--- Whose name it is, by whichever way they came: `olga`, `user:olga` and `cli:olga@host` are one person. The same as
--- reviews/person.py, which a test compares.
-CREATE FUNCTION notifyops_private.identity_v1(actor text) RETURNS text
-LANGUAGE sql IMMUTABLE
-RETURN lower(regexp_replace(regexp_replace(actor, '^cli:(.*)@[^@]*$', '\1'), '^user:', ''));
+-- Some of the tables come with later migrations.
+SET LOCAL check_function_bodies = off;
 
 CREATE FUNCTION notifyops_private.doctor_v1(ids bigint[])
 RETURNS TABLE (invariant text, intent_id bigint, detail text)
@@ -39,6 +36,15 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
     ), tally AS MATERIALIZED (
         SELECT a.intent_id, count(*) AS claimed, count(*) FILTER (WHERE a.ended_seq IS NULL) AS open
         FROM attempt a GROUP BY 1
+    ), loose AS MATERIALIZED (
+        -- What was not proven to be unsent, by generation, and when it was first heard to have come back.
+        SELECT a.intent_id, a.generation, min(a.seq) AS seq, (
+            SELECT min(r.seq) FROM entry r WHERE r.intent_id = a.intent_id AND ((r.generation = a.generation
+                    AND r.kind IN ('receipt', 'unconfirmed') AND r.code IN ('soft_bounced', 'failed'))
+                OR (coalesce((r.detail ->> 'generation')::integer, r.generation) = a.generation
+                    AND NOT r.detail ? 'second' AND coalesce(r.detail ->> 'says', r.detail ->> 'status')
+                        IN ('soft_bounced', 'failed', 'suppressed', 'bounced')))) AS came_back_seq
+        FROM attempt a WHERE NOT a.is_proven_unsent GROUP BY 1, 2
     )
     SELECT 'lease_iff_sending', i.id, format('%s, leased by %s', i.state, coalesce(i.leased_by, 'nobody'))
     FROM intent i WHERE (i.state = 'sending') <> (i.leased_by IS NOT NULL)
@@ -95,7 +101,42 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
     UNION ALL
     SELECT 'approver_is_another', e.intent_id, format('entry %s: %s released what they asked for', e.seq, e.actor)
     FROM entry e JOIN intent i ON i.id = e.intent_id
-    WHERE e.kind = 'released' AND notifyops_private.identity_v1(e.actor) = notifyops_private.identity_v1(i.actor)
+    WHERE e.kind = 'released' AND (notifyops_private.identity_v1(e.actor) = notifyops_private.identity_v1(i.actor)
+        -- Who corrected the address has asked for it as well.
+        OR (i.notification_id LIKE '%~a%' AND notifyops_private.identity_v1(e.actor)
+            = notifyops_private.identity_v1(i.created_by)))
+    UNION ALL
+    SELECT 'resend_by_two', e.intent_id, format('entry %s: %s sent it anew, and nobody else had asked', e.seq, e.actor)
+    FROM entry e WHERE e.kind = 'retried' AND e.reason_code = 'forced_resend' AND NOT EXISTS (
+        -- The request is the last thing that a person said of it, or that moved it, before the order.
+        SELECT FROM entry a WHERE a.intent_id = e.intent_id AND a.kind = 'resend_asked'
+            AND a.generation = e.generation AND a.seq = (SELECT max(b.seq) FROM entry b WHERE b.intent_id = e.intent_id
+                AND b.seq < e.seq AND (b.from_state <> b.to_state OR b.kind IN ('resend_asked', 'resend_dropped')))
+            AND notifyops_private.identity_v1(a.actor) <> notifyops_private.identity_v1(e.actor)
+            AND e.at - a.at <= interval '30 minutes')
+    UNION ALL
+    SELECT 'resend_by_two', a.intent_id, format('attempt %s of generation %s began by one person''s order although '
+        'generation %s may have arrived', a.attempt, a.generation, g.generation)
+    FROM attempt a JOIN LATERAL (
+        SELECT r.kind, r.reason_code FROM entry r WHERE r.intent_id = a.intent_id AND r.seq < a.seq
+            AND r.kind IN ('retried', 'released') ORDER BY r.seq DESC LIMIT 1
+    ) o ON o.kind = 'retried' AND o.reason_code IS DISTINCT FROM 'forced_resend'
+    CROSS JOIN LATERAL (
+        SELECT b.generation FROM loose b WHERE b.intent_id = a.intent_id AND b.generation < a.generation
+            AND (b.came_back_seq IS NULL OR b.came_back_seq > a.seq) LIMIT 1
+    ) g
+    UNION ALL
+    SELECT 'new_key_is_earned', e.intent_id, format('generation %s was made although generation %s may have arrived',
+        e.generation, g.generation)
+    FROM entry e CROSS JOIN LATERAL (
+        -- Each attempt of each generation before is proven lost, refused, or came back: a doubt outlives the next one.
+        SELECT b.generation FROM loose b WHERE b.intent_id = e.intent_id AND b.generation < e.generation
+            AND b.seq < e.seq AND (b.came_back_seq IS NULL OR b.came_back_seq > e.seq) LIMIT 1
+    ) g
+    WHERE e.kind = 're_prepared'
+        -- Or two persons ordered this one.
+        AND NOT EXISTS (SELECT FROM entry r WHERE r.intent_id = e.intent_id AND r.generation = e.generation - 1
+            AND r.seq < e.seq AND r.kind = 'retried' AND r.reason_code = 'forced_resend')
     UNION ALL
     SELECT 'one_id_per_key', e.intent_id, format('generation %s has %s provider ids', e.generation,
         count(DISTINCT e.provider_message_id))
@@ -111,7 +152,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
     JOIN notifications_intent b ON b.id = o.intent_id AND b.key_suffix = i.key_suffix
     UNION ALL
     SELECT 'bytes_frozen', p.intent_id, format('generation %s does not match its hash', p.generation)
-    FROM notifications_prepared p WHERE p.intent_id = ANY (ids) AND p.body IS NOT NULL AND p.sha256 <> sha256(p.body)
+    FROM notifications_prepared p WHERE p.intent_id = ANY (ids) AND p.body IS NOT NULL
+        -- What was frozen before the site's key was used for it keeps the plain hash.
+        AND p.sha256 NOT IN (hmac_v1(encode(sha256(p.body), 'hex')), sha256(p.body))
     UNION ALL
     SELECT 'sent_only_what_is_frozen', a.intent_id, format('attempt %s of generation %s has no bytes', a.attempt,
         a.generation)
@@ -150,9 +193,10 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
             SELECT FROM entry f WHERE f.intent_id = e.intent_id AND f.seq < e.seq AND f.generation = e.generation
                 AND f.kind = 'evidence' AND f.outcome = 'found' AND f.detail -> 'ids' = e.detail -> 'ids'))
         AND (
-        NOT EXISTS (SELECT FROM notifications_providerevent v JOIN notifications_prepared p
-                    ON p.intent_id = e.intent_id AND p.account_id = v.account_id
-                    WHERE v.id = (e.detail ->> 'event')::bigint)
+        -- After a restore it may be forgotten what was prepared for it; its own account is known.
+        NOT EXISTS (SELECT FROM notifications_providerevent v WHERE v.id = (e.detail ->> 'event')::bigint
+                    AND (v.account_id = i.account_id OR EXISTS (SELECT FROM notifications_prepared p
+                        WHERE p.intent_id = e.intent_id AND p.account_id = v.account_id)))
         OR EXISTS (SELECT FROM entry o WHERE o.kind = e.kind AND o.seq < e.seq AND o.intent_id = e.intent_id
                    AND o.detail ->> 'event' = e.detail ->> 'event'))
     UNION ALL
@@ -173,7 +217,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
             ('notifications_intentkey', ARRAY['only_grows', 'no_truncate']),
             ('notifications_configrevision', ARRAY['only_grows', 'no_truncate']),
             ('notifications_providerevent', ARRAY['only_grows', 'no_truncate']),
-            ('reviews_review', ARRAY['only_grows', 'no_truncate']),
+            ('reviews_review', ARRAY['only_grows', 'no_truncate', 'ordered']),
             ('reviews_note', ARRAY['only_grows', 'no_truncate']),
             ('notifications_intent', ARRAY['guarded', 'never_deleted', 'no_truncate']),
             ('notifications_content', ARRAY['guarded', 'never_deleted', 'no_truncate']),
@@ -197,13 +241,20 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
     -- from this lane: starved by the others, or of an account that no host has a secret or an adapter for.
     FROM t CROSS JOIN notifications_provideraccount a
     LEFT JOIN notifications_circuit c ON c.account_id = a.id
+    LEFT JOIN notifications_ratebucket b ON b.account_id = a.id
     CROSS JOIN generate_series(0, 47) AS n
     CROSS JOIN LATERAL (
         SELECT i.id, i.next_attempt_at FROM notifications_intent i
         WHERE i.account_id = a.id AND i.lane = n AND i.next_attempt_at < t.now - interval '60 s'
+          -- What is paused, or was until a moment ago, may be late.
+          AND NOT EXISTS (SELECT FROM notifications_pause p
+              WHERE coalesce(p.resumed_at, p.ends_at) > t.now - interval '120 s' AND (p.account_id = a.id
+                  OR p.scope = 'type' AND p.name = i.type OR p.scope = 'workspace' AND p.name = i.workspace))
         ORDER BY i.next_attempt_at LIMIT 1
     ) i
     WHERE a.enabled AND coalesce(greatest(c.open_until, c.wait_until), '-infinity') < t.now - interval '60 s'
+      -- A backlog that waited behind a circuit is let go slowly.
+      AND coalesce(c.recovered_at, '-infinity') < t.now - interval '120 s'
       AND EXISTS (SELECT FROM notifications_workerbeat b
                   WHERE b.role = 'loop' AND b.sends AND b.beat_at > t.now - interval '30 s')
       AND CASE
@@ -218,7 +269,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
                 SELECT l.intent_id, l.kind, l.at FROM notifications_logentry l
                 WHERE l.id > (SELECT max(m.id) FROM notifications_logentry m) - 100000 ORDER BY l.id DESC
             ) l JOIN notifications_intent x ON x.id = l.intent_id
-            WHERE l.kind = 'claimed' AND l.at > t.now - interval '120 s' AND x.account_id = a.id AND x.lane = n)
+            WHERE l.kind = 'claimed' AND l.at > t.now - interval '120 s' AND x.account_id = a.id
+              -- With a rate the account's tokens go round its lanes: not each of them gets one in that time.
+              AND (x.lane = n OR notifyops_private.rate_v1(a.rate_per_s, b.learned_per_s, b.ramp_since, t.now) < 50))
       END
     UNION ALL
     SELECT 'triggers_always', NULL, format('%s on %s is missing or not ENABLE ALWAYS', n.name, g.relname)

@@ -29,7 +29,8 @@ BEGIN
     LOOP
         BEGIN
             IF jsonb_typeof(item.v) <> 'object' THEN
-                PERFORM refuse_v1('NO400', 'an item must be a JSON object');
+                PERFORM refuse_v1('NO400', 'an item must be a JSON object', '',
+                    'Known: notification_type, report_id, recipient, data, options.');
             ELSIF EXISTS (SELECT FROM jsonb_object_keys(item.v) AS k WHERE k NOT IN
                           ('notification_type', 'report_id', 'recipient', 'data', 'options')) THEN
                 PERFORM refuse_v1('NO400', 'an item has unknown fields', '',
@@ -102,7 +103,7 @@ BEGIN
         WHERE w.failure_limit IS NULL OR w.account IS NULL OR NOT report_is_plain_v1(w.report)
            OR NOT key_is_plain_v1(w.key) OR (w.channel = 'email' AND NOT address_is_plain_v1(w.recipient))
     ) THEN
-        PERFORM refuse_v1('NO400', 'an item is not as it must be');
+        PERFORM refuse_v1('NO400', 'an item is not as it must be', '', 'Call enqueue for each.');
     END IF;
     RETURN wishes;
 END $$;
@@ -142,7 +143,7 @@ BEGIN
         FROM unnest(wishes) WITH ORDINALITY AS w(id, place, type, report, recipient, data, options, space, key, channel,
             account, is_held, failure_limit, starts, ends, print, commitment, n)
         CROSS JOIN LATERAL notifyops_private.key_of_v1(w.key, w.space, w.report, w.type) old
-        WHERE old.fingerprint <> w.print ORDER BY w.n LIMIT 1;
+        WHERE old.fingerprint NOT IN (w.print, '') ORDER BY w.n LIMIT 1;
         IF FOUND THEN
             PERFORM refuse_reused_v1(format('item %s: ', reused.place), reused.key);
         END IF;
@@ -193,7 +194,8 @@ DECLARE
     wishes wish_v1[];
 BEGIN
     IF items IS NULL OR jsonb_typeof(items) <> 'array' THEN
-        PERFORM refuse_v1('NO400', 'items must be a JSON array of objects', 'field: items');
+        PERFORM refuse_v1('NO400', 'items must be a JSON array of objects', 'field: items',
+            'Give [{"notification_type": …, "report_id": …, "recipient": …, "data": {…}, "options": {…}}].');
     ELSIF jsonb_array_length(items) > 10000 THEN
         PERFORM refuse_v1('NO413', 'more than 10,000 items in one call', 'field: items', 'Call once per 10,000.');
     ELSIF items = '[]' THEN

@@ -1,4 +1,5 @@
-DROP FUNCTION notifyops_private.cancel_v1(text, text, text);
+DROP FUNCTION notifyops_private.cancel_v1(text, text, text, text);
+DROP FUNCTION notifyops_private.is_personal_v1(text);
 DROP FUNCTION notifyops_private.enqueue_v1(text, text, text, jsonb, jsonb);
 DROP FUNCTION notifyops_private.wake_v1();
 DROP FUNCTION notifyops_private.refuse_reused_v1(text, text);

@@ -3,6 +3,9 @@
 CREATE FUNCTION notifyops_private.refuse_v1(state text, message text, detail text DEFAULT '', hint text DEFAULT '')
 RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    IF detail = '' THEN  -- an empty one would be shown as an empty line
+        RAISE EXCEPTION USING ERRCODE = state, MESSAGE = message, HINT = hint;
+    END IF;
     RAISE EXCEPTION USING ERRCODE = state, MESSAGE = message, DETAIL = detail, HINT = hint;
 END $$;
 
@@ -76,7 +79,8 @@ BEGIN
         RETURN;
     END IF;
     IF jsonb_typeof(options) <> 'object' THEN
-        PERFORM refuse_v1('NO400', 'options must be a JSON object', 'field: options');
+        PERFORM refuse_v1('NO400', 'options must be a JSON object', 'field: options',
+            'Give {} or an object of strings such as {"workspace": "acme"}.');
     END IF;
     FOR option IN SELECT key, jsonb_typeof(value) AS type FROM jsonb_each(options) LOOP
         IF option.key = 'attachments' THEN
@@ -87,18 +91,21 @@ BEGIN
                 format('field: options.%s', left(option.key, 60)), 'Known: ' || array_to_string(known, ', ') || '.');
         ELSIF option.type NOT IN ('string', 'null') THEN
             PERFORM refuse_v1('NO400', format('option %s must be a string', option.key),
-                format('field: options.%s', option.key));
+                format('field: options.%s', option.key), 'Put its value into quotes.');
         END IF;
     END LOOP;
     IF coalesce(options ->> 'workspace', '') !~ '^[A-Za-z0-9._-]*$' OR length(options ->> 'workspace') > 64 THEN
         PERFORM refuse_v1('NO400', 'workspace has characters outside A-Z a-z 0-9 . _ - or over 64 of them',
-            'field: options.workspace');
+            'field: options.workspace', 'Give the name as the grant has it, such as acme, or leave it out.');
     ELSIF coalesce(options ->> 'priority', 'normal') NOT IN ('urgent', 'normal', 'bulk') THEN
-        PERFORM refuse_v1('NO400', 'priority must be urgent, normal or bulk', 'field: options.priority');
+        PERFORM refuse_v1('NO400', 'priority must be urgent, normal or bulk', 'field: options.priority',
+            'Leave it out for the type''s own.');
     ELSIF coalesce(options ->> 'locale', 'en') !~ '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$' OR length(options ->> 'locale') > 16 THEN
-        PERFORM refuse_v1('NO400', 'locale must be a language tag such as en or zh-Hans', 'field: options.locale');
+        PERFORM refuse_v1('NO400', 'locale must be a language tag such as en or zh-Hans', 'field: options.locale',
+            'Leave it out for the plain templates.');
     ELSIF coalesce(options ->> 'actor', '') ~ '[[:cntrl:]]' OR length(coalesce(options ->> 'actor', '')) > 200 THEN
-        PERFORM refuse_v1('NO400', 'actor has control characters or over 200 characters', 'field: options.actor');
+        PERFORM refuse_v1('NO400', 'actor has control characters or over 200 characters', 'field: options.actor',
+            'Give an ID such as user:4711.');
     END IF;
 END $$;
 
@@ -131,14 +138,16 @@ DECLARE
     wanted record;
 BEGIN
     IF data IS NULL OR jsonb_typeof(data) <> 'object' THEN
-        PERFORM refuse_v1('NO400', 'data must be a JSON object', 'field: data');
+        PERFORM refuse_v1('NO400', 'data must be a JSON object', 'field: data',
+            'Give {} or an object such as {"title": "Q3"}; a list goes into one of its fields.');
     ELSIF octet_length(data::text) > 262144 THEN
         PERFORM refuse_v1('NO413', 'data is larger than 256 kB', format('field: data, bytes: %s', octet_length(data::text)),
             'Put large content behind a link.');
     ELSIF jsonb_path_exists(data, '$.** ? (@.type() == "number" && (@ > 1e300 || @ < -1e300))') THEN
         PERFORM refuse_v1('NO400', 'data holds a number beyond 1e300', 'field: data', 'Send it as text.');
     ELSIF jsonb_path_exists(data, '$.**{33 to last}') THEN
-        PERFORM refuse_v1('NO400', 'data is nested deeper than 32 levels', 'field: data');
+        PERFORM refuse_v1('NO400', 'data is nested deeper than 32 levels', 'field: data',
+            'Send only what the template shows.');
     END IF;
     FOR wanted IN SELECT key, value #>> '{}' AS type FROM jsonb_each(required) LOOP
         IF NOT data ? wanted.key THEN
@@ -146,7 +155,8 @@ BEGIN
                 format('Type %s needs it, as %s.', kind, wanted.type));
         ELSIF jsonb_typeof(data -> wanted.key) <> wanted.type THEN
             PERFORM refuse_v1('NO400', format('data.%s must be a %s', wanted.key, wanted.type),
-                format('field: data.%s, given: %s', wanted.key, jsonb_typeof(data -> wanted.key)));
+                format('field: data.%s, given: %s', wanted.key, jsonb_typeof(data -> wanted.key)),
+                format('Type %s takes it so; see: manage.py notify types.', kind));
         END IF;
     END LOOP;
 END $$;
@@ -216,7 +226,7 @@ BEGIN
     END IF;
     IF NOT report_is_plain_v1(report) THEN
         PERFORM refuse_v1('NO400', 'report_id must have 1 to 200 characters and no control characters',
-            'field: report_id');
+            'field: report_id', 'Give the ID of what it is about, such as demo-001.');
     END IF;
     IF wanted IS NULL THEN
         wanted := default_key_v1(space, notification_type, report);
@@ -225,7 +235,8 @@ BEGIN
         PERFORM refuse_v1('NO400', 'notification_id must have 1 to 200 of the characters A-Z a-z 0-9 . _ : / -',
             'field: options.notification_id',
             CASE WHEN options ->> 'notification_id' IS NULL
-                 THEN 'It was made of type and report_id; give one as options.notification_id.' ELSE '' END);
+                 THEN 'It was made of type and report_id; give one as options.notification_id.'
+                 ELSE 'Make it of IDs, such as report-ready/demo-001, or leave it out.' END);
     END IF;
     target := coalesce(options ->> 'channel', kind.channel);
     IF target = 'email' THEN
@@ -255,7 +266,8 @@ BEGIN
             SELECT * INTO old FROM notifications_intentkey k
             WHERE k.report_id = report AND k.workspace = space AND k.type = notification_type AND k.singular;
         END IF;
-        IF old.fingerprint <> print THEN
+        -- Of what was erased nobody can tell whether it was the same wish; it is answered as it stands.
+        IF old.fingerprint NOT IN (print, '') THEN
             PERFORM refuse_reused_v1('', old.key);
         END IF;
         RETURN QUERY SELECT old.intent_id, old.key::text, false,
@@ -264,10 +276,11 @@ BEGIN
     END IF;
 
     IF options ->> 'supersedes' IS NOT NULL THEN
-        SELECT k.intent_id INTO older FROM notifications_intentkey k
-        WHERE k.key = options ->> 'supersedes' AND k.workspace = space AND k.intent_id <> new_id;
+        -- What a person went on with under a corrected address is what the caller means.
+        older := nullif(heir_v1(options ->> 'supersedes', space), new_id);
         IF older IS NULL THEN
-            PERFORM refuse_v1('NO400', 'supersedes names no notification of this workspace', 'field: options.supersedes');
+            PERFORM refuse_v1('NO400', 'supersedes names no notification of this workspace', 'field: options.supersedes',
+                'Give the notification_id of one that stands in the same workspace, or leave it out.');
         END IF;
     END IF;
     IF EXISTS (SELECT FROM notifications_intentkey k WHERE k.key = wanted AND k.workspace <> space) THEN
@@ -317,9 +330,17 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN pg_try_advisory_xact_lock(7802, 1) THEN pg_notify('notifyops_due', '') END
 $$;
 
+-- Whether a text holds an e-mail address or a phone number, also as East Asian keyboards write them: what is kept for
+-- ever names nobody. The same as notifications/policy/reasons.py, which a test compares.
+CREATE FUNCTION notifyops_private.is_personal_v1(said text) RETURNS boolean
+LANGUAGE sql IMMUTABLE
+RETURN said ~ '[^[:space:]@<>]+[@\uff20][^[:space:]@<>]+[.\u3002\uff0e][^[:space:]@<>]'
+    OR said ~ '[+\uff0b][[:space:]]?[0-9\uff10-\uff19][0-9\uff10-\uff19[:space:]().-]{4,}[0-9\uff10-\uff19]';
+
 -- Takes back what has not left yet. `outcome`: cancelled; cancelled_maybe_sent (no more is sent, but an earlier attempt may
 -- have been accepted); already (it was cancelled or closed before); too_late.
-CREATE FUNCTION notifyops_private.cancel_v1(wanted text, reason text, space text)
+-- `asker` is who the log says it was.
+CREATE FUNCTION notifyops_private.cancel_v1(wanted text, reason text, space text, asker text DEFAULT session_user)
 RETURNS TABLE (notification_id text, outcome text, state text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
 #variable_conflict use_column
@@ -328,21 +349,21 @@ DECLARE
     done record;
 BEGIN
     PERFORM check_workspace_v1(space);
-    IF reason IS NULL OR length(btrim(reason)) NOT BETWEEN 3 AND 500 OR reason ~ '[^[:space:]@]+@[^[:space:]@]+\.'
-       OR reason ~ '\+\d{6,}' THEN
+    IF reason IS NULL OR length(btrim(reason)) NOT BETWEEN 3 AND 500 OR is_personal_v1(reason) THEN
         PERFORM refuse_v1('NO400', 'reason must have 3 to 500 characters and no address or phone number',
             'field: reason', 'Refer to people by ID.');
     END IF;
-    SELECT i.* INTO found FROM notifications_intentkey k JOIN notifications_intent i ON i.id = k.intent_id
-    WHERE k.key = wanted AND k.workspace = space;
+    -- Also where a person went on with it under a corrected address.
+    SELECT i.* INTO found FROM notifications_intent i WHERE i.id = heir_v1(wanted, space);
     IF found.id IS NULL THEN
-        PERFORM refuse_v1('NO404', format('no notification "%s"', left(wanted, 200)), 'field: key');
+        PERFORM refuse_v1('NO404', format('no notification "%s"', left(wanted, 200)), 'field: key',
+            'Give its notification_id, and its workspace where it has one.');
     END IF;
     -- A refusal gives the lock back: a caller's long transaction must not hold up the recording of the answer.
     BEGIN
         SELECT * INTO done FROM append_v1('withdrawn', jsonb_build_array(jsonb_build_object(
             'id', found.id, 'to_state', 'cancelled', 'reason_code', 'business_cancelled',
-            'detail', jsonb_build_object('by', session_user, 'reason', btrim(reason)))));
+            'detail', jsonb_build_object('by', asker, 'reason', btrim(reason)))));
         IF done.refused IS NOT NULL THEN
             RAISE EXCEPTION SQLSTATE 'NO409';
         END IF;
@@ -353,7 +374,9 @@ BEGIN
         CASE WHEN done.refused IS NULL THEN (
                 -- Read again, under the lock: an attempt may have ended since.
                 SELECT CASE WHEN i.first_ambiguous_at IS NULL AND i.provider_message_id IS NULL
-                    AND i.known IS DISTINCT FROM 'conflict' THEN 'cancelled' ELSE 'cancelled_maybe_sent' END
+                    AND i.known IS DISTINCT FROM 'conflict'
+                    -- A resend, or another address, leaves the doubt about the message before it where it was.
+                    AND earlier_v1(i.id) IS NULL THEN 'cancelled' ELSE 'cancelled_maybe_sent' END
                 FROM notifications_intent i WHERE i.id = found.id)
              WHEN done.new_state IN ('cancelled', 'closed') THEN 'already'
              ELSE 'too_late' END,

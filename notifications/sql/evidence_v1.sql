@@ -14,7 +14,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS 
     CROSS JOIN LATERAL (
         SELECT l.seq, l.at, l.outcome, l.detail FROM notifications_logentry l
         WHERE l.intent_id = i.id AND l.month = i.month AND l.generation = i.generation AND l.kind = 'evidence'
-            AND l.outcome IN ('found', 'not_found')
+            AND l.outcome IN ('found', 'not_found') AND NOT coalesce(l.detail ? 'generation', false)
         ORDER BY l.seq DESC LIMIT 1
     ) e
     LEFT JOIN LATERAL (
@@ -34,4 +34,25 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
     SELECT i.id FROM notifications_intent i JOIN notifyops_private.evidence_v1(ids) e ON e.id = i.id
     WHERE i.manual AND NOT e.outdated AND e.answer = 'not_found' AND e.ordered_for = 'evidence_not_sent'
         AND e.at > t - interval '30 minutes'
+$$;
+
+-- The newest order of a person to send each of these once more.
+CREATE FUNCTION notifyops_private.ordered_v1(ids bigint[])
+RETURNS TABLE (id bigint, reason_code text, generation integer, at timestamptz)
+LANGUAGE sql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
+    SELECT i.id, r.reason_code, r.generation, r.at FROM notifications_intent i CROSS JOIN LATERAL (
+        SELECT l.reason_code, l.generation, l.at FROM notifications_logentry l
+        WHERE l.intent_id = i.id AND l.month = i.month AND l.kind = 'retried' ORDER BY l.seq DESC LIMIT 1
+    ) r
+    WHERE i.id = ANY (ids)
+$$;
+
+-- Which of these two persons ordered to be sent anew although they may have arrived, and have no new generation yet.
+-- Each such order makes one: the next generation is beyond it. Good for half an hour, as an order on evidence is.
+CREATE FUNCTION notifyops_private.forced_v1(ids bigint[], t timestamptz DEFAULT notifyops_private.clock_v1())
+RETURNS TABLE (id bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
+    SELECT i.id FROM ordered_v1(ids) r JOIN notifications_intent i ON i.id = r.id
+    WHERE i.manual AND r.reason_code = 'forced_resend' AND r.generation = i.generation
+        AND r.at > t - interval '30 minutes'
 $$;

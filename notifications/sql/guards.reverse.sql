@@ -11,5 +11,6 @@ END $$;
 DROP FUNCTION notifyops_private.make_growing_v1(regclass, boolean);
 DROP FUNCTION notifyops_private.guard_intent_v1();
 DROP FUNCTION notifyops_private.guard_content_v1();
+DROP FUNCTION notifyops_private.guard_key_v1();
 DROP FUNCTION notifyops_private.guard_prepared_v1();
 DROP FUNCTION notifyops_private.refuse_change_v1();

@@ -22,10 +22,10 @@ BEGIN
     SELECT p.id, p.renamed INTO wrong, renamed FROM (
         SELECT n.id, n.month, n.seq, n.head, n.state, o.head AS prev, o.state AS from_state,
             (n.notification_id, n.key_suffix, n.report_id, n.type, n.channel, n.workspace, n.month, n.created_at,
-             n.created_by, n.actor, n.lane)
+             n.created_by, n.actor, n.lane & 15)
             IS DISTINCT FROM
             (o.notification_id, o.key_suffix, o.report_id, o.type, o.channel, o.workspace, o.month, o.created_at,
-             o.created_by, o.actor, o.lane) AS renamed,
+             o.created_by, o.actor, o.lane & 15) AS renamed,
             n.seq <> o.seq + 1 OR n.fence < o.fence AS jumped
         FROM after_move n LEFT JOIN before_move o ON o.id = n.id
     ) p LEFT JOIN LATERAL (
@@ -50,7 +50,8 @@ END $$;
 CREATE FUNCTION notifyops_private.guard_content_v1() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF NEW.recipient IS NULL AND NEW.data IS NULL AND NEW.erased_at IS NOT NULL AND NEW.intent_id = OLD.intent_id THEN
+    IF NEW.recipient IS NULL AND NEW.data IS NULL AND NEW.salt IS NULL AND NEW.erased_at IS NOT NULL
+       AND NEW.intent_id = OLD.intent_id AND NEW.commitment IN (OLD.commitment, '') THEN
         RETURN NEW;
     END IF;
     RAISE EXCEPTION USING ERRCODE = 'NO403', MESSAGE = format('content of intent %s is frozen', OLD.intent_id);
@@ -64,6 +65,19 @@ BEGIN
         RETURN NEW;
     END IF;
     RAISE EXCEPTION USING ERRCODE = 'NO403', MESSAGE = format('prepared bytes of intent %s are frozen', OLD.intent_id);
+END $$;
+
+-- Keys are taken for ever. What a wish is known by may be emptied with its content: it is made of the address as well.
+CREATE FUNCTION notifyops_private.guard_key_v1() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' AND NEW.fingerprint = '' AND to_jsonb(NEW) - 'fingerprint' = to_jsonb(OLD) - 'fingerprint'
+       AND EXISTS (SELECT FROM notifications_content c WHERE c.intent_id = OLD.intent_id AND c.erased_at IS NOT NULL) THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION USING ERRCODE = 'NO403',
+        MESSAGE = format('%s on notifications_intentkey is refused: this table only grows', TG_OP),
+        HINT = 'A key is taken for ever; what it was known by is emptied when its content is erased.';
 END $$;
 
 -- Puts the refusing triggers on one table that only grows. TRUNCATE triggers are not inherited by partitions.
@@ -83,6 +97,9 @@ END $$;
 SELECT notifyops_private.make_growing_v1('notifyops_private.notifications_logentry');
 SELECT notifyops_private.make_growing_v1('notifyops_private.notifications_logentry_default', false);
 SELECT notifyops_private.make_growing_v1('notifyops_private.notifications_intentkey');
+CREATE OR REPLACE TRIGGER only_grows BEFORE UPDATE OR DELETE ON notifyops_private.notifications_intentkey
+    FOR EACH ROW EXECUTE FUNCTION notifyops_private.guard_key_v1();
+ALTER TABLE notifyops_private.notifications_intentkey ENABLE ALWAYS TRIGGER only_grows;
 SELECT notifyops_private.make_growing_v1('notifyops_private.notifications_configrevision');
 
 DO $$

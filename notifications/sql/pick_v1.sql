@@ -1,49 +1,76 @@
 -- Locks and returns the due intents that a loop with `room` free places should work on next.
 --
--- `accounts` are those that the caller's host has an adapter and a secret for. Fair by lanes: every open one × lane with something due gets a share, higher priority classes first, with every
--- eighth place for the lower ones; `full_lanes` (account × 64 + lane) are left out because they already use all that
--- one lane may use of the loop. A closed account's backlog is never looked at. Rows whose lease ran out come back
--- too, in state `sending`. The caller appends their entries in the same transaction: the locks are the claim.
+-- `accounts` are those that the caller's host has an adapter and a secret for, `mode` is the site's: blocks that were
+-- learned in another one do not count (empty: all do). Fair by lanes: every open one × lane with something due gets a share, higher priority classes first, with every eighth place for the lower ones; `full_lanes`
+-- (account × 64 + lane) are left out because they already use all that one lane may use of the loop. A closed or paused
+-- account's backlog is never looked at; what a paused type or workspace has due is passed over row by row. Of an account
+-- with a rate (`limited`) no more come than it has tokens: its bucket stays locked, and the caller spends one for each
+-- lease (spend_v1). Rows whose lease ran out come back too, in state `sending`. The caller appends their entries in the
+-- same transaction: the locks are the claim.
 --
 -- Measured on PostgreSQL 18.6: the whole call with nothing due stays under 0.3 ms for one account.
-CREATE FUNCTION notifyops_private.pick_v1(room integer, accounts bigint[], full_lanes bigint[] DEFAULT '{}')
+CREATE FUNCTION notifyops_private.pick_v1(
+    room integer, accounts bigint[], full_lanes bigint[] DEFAULT '{}', mode text DEFAULT '')
 RETURNS TABLE (
     id bigint, notification_id text, key_suffix text, report_id text, type text, channel text, workspace text,
     account_id bigint, lane integer, state text, seq integer, generation integer, fence integer, attempt_count integer,
     failure_count integer, failure_limit integer, in_flight_count integer, known text, manual boolean,
     ambiguous boolean, window_left_s double precision, expires_in_s double precision, blocked text, erased boolean,
-    recipient text, data text, locale text, body bytea, body_sha256 bytea, probe boolean, body_mode text
+    recipient text, data text, locale text, body bytea, body_sha256 bytea, probe boolean, body_mode text,
+    limited boolean
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     t timestamptz := notifyops_private.clock_v1();
     lanes bigint[];
+    open_lanes bigint[];
     quotas integer[];
-    spare integer := room;
-    places integer;
-    lower_lanes integer;
-    class integer;
-    in_class bigint[];
-    probing bigint[];
+    probing bigint[] := '{}';
+    probes bigint[] := '{}';
+    has_rates boolean;
+    capped bigint[] := '{}';                    -- accounts whose bucket is ours until the transaction ends
+    caps integer[] := '{}';                     -- and the whole tokens in it
+    own integer[];
+    paused_accounts bigint[];
+    paused_types text[];
+    paused_workspaces text[];
 BEGIN
+    SELECT coalesce(array_agg(p.account_id) FILTER (WHERE p.scope = 'account'), '{}'),
+        coalesce(array_agg(p.name::text) FILTER (WHERE p.scope = 'type'), '{}'),
+        coalesce(array_agg(p.name::text) FILTER (WHERE p.scope = 'workspace'), '{}')
+    INTO paused_accounts, paused_types, paused_workspaces
+    FROM notifications_pause p WHERE p.resumed_at IS NULL AND p.ends_at > t;
+
     -- One probe of the claim's index per lane of each open account.
-    SELECT coalesce(array_agg(a.id * 64 + n ORDER BY random()), '{}') INTO lanes
+    SELECT coalesce(array_agg(a.id * 64 + n ORDER BY random()), '{}'),
+        bool_or(a.rate_per_s IS NOT NULL OR b.account_id IS NOT NULL)
+    INTO lanes, has_rates
     FROM notifications_provideraccount a
     LEFT JOIN notifications_circuit c ON c.account_id = a.id
+    LEFT JOIN notifications_ratebucket b ON b.account_id = a.id
     CROSS JOIN generate_series(0, 47) AS n
     CROSS JOIN LATERAL (
         SELECT FROM notifications_intent i
-        WHERE i.account_id = a.id AND i.lane = n AND i.next_attempt_at <= t LIMIT 1
+        WHERE i.account_id = a.id AND i.lane = n AND i.type <> ALL (paused_types)
+          AND i.workspace <> ALL (paused_workspaces) AND i.next_attempt_at <= t LIMIT 1
     ) due
     WHERE a.id = ANY (accounts) AND a.enabled AND (c.open_until IS NULL OR c.open_until <= t)
-      AND (c.wait_until IS NULL OR c.wait_until <= t)
+      AND (c.wait_until IS NULL OR c.wait_until <= t) AND a.id <> ALL (paused_accounts)
       AND NOT (a.id * 64 + n = ANY (full_lanes));
     IF lanes = '{}' OR room < 1 THEN
         RETURN;
     END IF;
 
-    probing := '{}';
+    -- Reckoned only where there is a rate: the expressions alone cost as much as an empty look.
+    IF has_rates THEN
+        SELECT l.lanes, l.capped, l.caps INTO lanes, capped, caps
+        FROM notifyops_private.with_tokens_v1(lanes, t) l;
+        IF lanes = '{}' THEN
+            RETURN;
+        END IF;
+    END IF;
+
     IF EXISTS (SELECT FROM notifications_circuit c WHERE c.open_until IS NOT NULL) THEN
         -- A circuit that was open and has cooled down lets one probe through for all hosts: whoever gets this row
         -- lock closes it again for a while, and the probe's result decides.
@@ -52,46 +79,64 @@ BEGIN
             WHERE c.open_until <= t AND c.account_id IN (SELECT l / 64 FROM unnest(lanes) AS l)
             FOR UPDATE SKIP LOCKED
         ) h;
+        -- The probe is one that can be repeated, where there is one, and another each time: no message is tried again
+        -- and again for its account's sake, and none that fails by itself keeps the account closed. What must arrive comes
+        -- last where no key protects it any more: nothing else ends its repeating, and each may be a second message.
+        open_lanes := lanes;
+        SELECT coalesce(array_agg(h.account), '{}'), coalesce(array_agg(f.id), '{}'),
+            coalesce(array_agg(h.account * 64 + f.lane), '{}')
+        INTO probing, probes, lanes FROM unnest(probing) AS h(account) CROSS JOIN LATERAL (
+            SELECT i.id, i.lane FROM unnest(open_lanes) AS l CROSS JOIN LATERAL (
+                SELECT i.id, i.lane, i.type, i.manual, i.attempt_count, i.next_attempt_at, i.safe_until
+                FROM notifications_intent i
+                WHERE i.account_id = h.account AND i.lane = l % 64 AND i.type <> ALL (paused_types)
+                  AND i.workspace <> ALL (paused_workspaces) AND i.next_attempt_at <= t
+                ORDER BY i.next_attempt_at, i.id LIMIT 8 FOR NO KEY UPDATE SKIP LOCKED
+            ) i LEFT JOIN notifications_notificationtype n ON n.name = i.type
+            WHERE l / 64 = h.account
+            ORDER BY CASE n.loss_model WHEN 'at_least_once' THEN 0
+                WHEN 'must_arrive' THEN CASE WHEN i.safe_until <= t THEN 3 ELSE 1 END ELSE 2 END,
+                i.manual, i.attempt_count, i.next_attempt_at
+            LIMIT 1
+        ) f;
         UPDATE notifications_circuit c SET open_until = t + interval '60 seconds' WHERE c.account_id = ANY (probing);
         -- Of a probing account one lane stays, for one row; of one that another host probes, none.
-        SELECT coalesce(array_agg(k.l), '{}') INTO lanes FROM (
-            SELECT l, row_number() OVER (PARTITION BY l / 64 ORDER BY random()) AS n, l / 64 AS account
-            FROM unnest(lanes) AS l
-        ) k LEFT JOIN notifications_circuit c ON c.account_id = k.account
-        WHERE c.open_until IS NULL OR (k.account = ANY (probing) AND k.n = 1);
+        lanes := lanes || ARRAY(
+            SELECT l FROM unnest(open_lanes) AS l LEFT JOIN notifications_circuit c ON c.account_id = l / 64
+            WHERE c.open_until IS NULL);
         IF lanes = '{}' THEN
             RETURN;
         END IF;
     END IF;
 
-    quotas := array_fill(CASE WHEN cardinality(lanes) = 1 THEN room ELSE 0 END, ARRAY[cardinality(lanes)]);
-    FOR class IN 0..2 LOOP
-        EXIT WHEN cardinality(lanes) = 1;  -- the common case needs no sharing out
-        SELECT count(*) FILTER (WHERE l % 64 >= (class + 1) * 16),
-               array_agg(p ORDER BY p) FILTER (WHERE (l % 64) / 16 = class)
-        INTO lower_lanes, in_class FROM unnest(lanes) WITH ORDINALITY AS u(l, p);
-        CONTINUE WHEN in_class IS NULL;
-        places := spare;
-        IF lower_lanes > 0 THEN
-            -- Every eighth place; where that is less than one place, one place in that share of the calls.
-            places := spare - floor(spare / 8.0 + random() * 0.999)::int;
+    IF cardinality(lanes) = 1 THEN  -- the common case needs no sharing out
+        quotas := ARRAY[room];
+    ELSE
+        quotas := notifyops_private.share_v1(lanes, room);
+    END IF;
+    FOR k IN 1..cardinality(capped) LOOP
+        own := ARRAY(SELECT p FROM unnest(lanes) WITH ORDINALITY AS u(l, p) WHERE l / 64 = capped[k] ORDER BY p);
+        IF (SELECT sum(quotas[p]) FROM unnest(own) AS p) > caps[k] THEN
+            SELECT array_agg(coalesce(s.n, q.n) ORDER BY q.p) INTO quotas
+            FROM unnest(quotas) WITH ORDINALITY AS q(n, p) LEFT JOIN (
+                SELECT own[x.p] AS p, x.n FROM unnest(notifyops_private.share_v1(
+                    ARRAY(SELECT lanes[p] FROM unnest(own) AS p), caps[k])) WITH ORDINALITY AS x(n, p)
+            ) s ON s.p = q.p;
         END IF;
-        spare := spare - places;
-        FOR p IN 1..cardinality(in_class) LOOP
-            quotas[in_class[p]] := places / cardinality(in_class)
-                + CASE WHEN p <= places % cardinality(in_class) THEN 1 ELSE 0 END;
-        END LOOP;
     END LOOP;
 
     RETURN QUERY
     WITH share AS MATERIALIZED (
         SELECT l / 64 AS account, (l % 64)::smallint AS lane,
-            CASE WHEN l / 64 = ANY (probing) THEN 1 ELSE q END AS quota
-        FROM unnest(lanes, quotas) AS u(l, q) WHERE q > 0
+            CASE WHEN l / 64 = ANY (probing) THEN 1 ELSE q END AS quota,
+            CASE WHEN l / 64 = ANY (probing) THEN probes[array_position(probing, l / 64)] END AS probe
+        FROM unnest(lanes, quotas) AS u(l, q) WHERE q > 0 OR l / 64 = ANY (probing)
     ), due AS MATERIALIZED (
         SELECT d.* FROM share s CROSS JOIN LATERAL (
             SELECT i.* FROM notifications_intent i
             WHERE i.account_id = s.account AND i.lane = s.lane AND i.next_attempt_at <= t
+              AND i.type <> ALL (paused_types) AND i.workspace <> ALL (paused_workspaces)
+              AND (s.probe IS NULL OR i.id = s.probe)
             ORDER BY i.next_attempt_at, i.id LIMIT s.quota
             FOR NO KEY UPDATE SKIP LOCKED
         ) d
@@ -104,11 +149,14 @@ BEGIN
         extract(epoch FROM d.expires_at - t)::double precision,
         (SELECT b.reason::text FROM notifications_deliveryblock b
          WHERE b.commitment = c.commitment AND b.channel = d.channel AND b.scope IN ('', d.type)
-         ORDER BY b.reason LIMIT 1),
+           AND (b.site_mode IN ('', mode) OR mode = '')
+         -- A recipient's wish, which holds in every mode, comes before what a provider said.
+         ORDER BY b.site_mode, b.reason LIMIT 1),
         c.erased_at IS NOT NULL OR c.intent_id IS NULL,
         -- The wish is read again only where bytes must be made: the first time, or anew after a correction.
         CASE WHEN p.body IS NULL OR d.manual THEN c.recipient END, CASE WHEN p.body IS NULL OR d.manual THEN c.data::text END,
-        c.locale::text, p.body, p.sha256, d.account_id = ANY (probing), p.site_mode::text
+        c.locale::text, p.body, p.sha256, d.account_id = ANY (probing), p.site_mode::text,
+        d.account_id = ANY (capped)
     -- LEFT JOINs: a row without content must be picked and settled, or it would stand at the head for ever.
     FROM due d
     LEFT JOIN LATERAL (SELECT w.* FROM notifications_content w WHERE w.intent_id = d.id LIMIT 1) c ON true
@@ -117,22 +165,38 @@ BEGIN
                        WHERE w.intent_id = d.id AND w.generation = d.generation LIMIT 1) p ON true;
 END $$;
 
--- When does the next row of these accounts come due? Seconds, never negative; NULL when nothing is scheduled.
+-- When does the next row of these accounts come due, and may be claimed? Seconds, never negative; NULL when nothing is
+-- scheduled. What is paused comes due when its pause ends, unless somebody resumes it before.
 CREATE FUNCTION notifyops_private.next_due_v1(accounts bigint[]) RETURNS double precision
 LANGUAGE plpgsql SECURITY DEFINER STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
 DECLARE
     t timestamptz := notifyops_private.clock_v1();
+    paused_until timestamptz;
+    paused_types text[];
+    paused_workspaces text[];
 BEGIN
-    RETURN (
-        SELECT greatest(0, min(extract(epoch FROM greatest(due.at, c.open_until, c.wait_until) - t)))
+    SELECT min(p.ends_at) FILTER (WHERE p.scope <> 'account'),
+        coalesce(array_agg(p.name::text) FILTER (WHERE p.scope = 'type'), '{}'),
+        coalesce(array_agg(p.name::text) FILTER (WHERE p.scope = 'workspace'), '{}')
+    INTO paused_until, paused_types, paused_workspaces
+    FROM notifications_pause p WHERE p.resumed_at IS NULL AND p.ends_at > t;
+    RETURN least(
+        -- Never negative row by row: over all of them `greatest` would make 0 of nothing at all.
+        (SELECT min(greatest(0, extract(epoch FROM
+            greatest(due.at, c.open_until, c.wait_until,
+            CASE WHEN b.account_id IS NOT NULL THEN notifyops_private.token_at_v1(a.id, t) END, (
+                SELECT max(p.ends_at) FROM notifications_pause p WHERE p.account_id = a.id AND p.resumed_at IS NULL)
+            ) - t)))
         FROM notifications_provideraccount a
         LEFT JOIN notifications_circuit c ON c.account_id = a.id
+        LEFT JOIN notifications_ratebucket b ON b.account_id = a.id
         CROSS JOIN generate_series(0, 47) AS n
         CROSS JOIN LATERAL (
             SELECT i.next_attempt_at AS at FROM notifications_intent i
             WHERE i.account_id = a.id AND i.lane = n AND i.next_attempt_at IS NOT NULL
+              AND i.type <> ALL (paused_types) AND i.workspace <> ALL (paused_workspaces)
             ORDER BY i.next_attempt_at LIMIT 1
         ) due
-        WHERE a.id = ANY (accounts) AND a.enabled AND (c.open_until IS NULL OR c.open_until < 'infinity')
-    );
+        WHERE a.id = ANY (accounts) AND a.enabled AND (c.open_until IS NULL OR c.open_until < 'infinity')),
+        extract(epoch FROM paused_until - t));
 END $$;

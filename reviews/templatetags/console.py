@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
+from typing import Final
 
 from django import template
+from django.templatetags.static import static
 from django.urls import reverse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from reviews import hints
+from reviews import hints, icons, news
+from reviews.standing import Standing
 from reviews.words import Badge
 
 register = template.Library()
+_PARTS: Final = re.compile(r"[^._]*[._]+|[^._]+")
 
 
 @register.simple_tag
@@ -29,10 +34,42 @@ def when(at: datetime | None, now: datetime) -> SafeString | str:
     )
 
 
+@register.filter
+def breakable(code: str) -> SafeString:
+    """Give a code that a narrow column breaks behind its dots and underscores, and nowhere in a word."""
+    return format_html_join(mark_safe("<wbr>"), "{}", ((part,) for part in _PARTS.findall(code)))
+
+
+@register.simple_tag
+def faulty(bad: str, name: str, place: str, described_by: str = "") -> SafeString:
+    """Give the attributes of a form's field: that it is the one at fault, has the focus, and which texts explain it.
+
+    `bad` names the field that was refused, empty where none was; `place` makes the form's ids its own.
+    """
+    if bad != name:
+        return format_html(' aria-describedby="{}"', described_by) if described_by else mark_safe("")
+    ids = f"fault-{place} {described_by}".strip()
+    return format_html(' aria-invalid="true" autofocus aria-describedby="{}"', ids)
+
+
+@register.simple_tag
+def fault(bad: str, name: str, place: str, sentence: str) -> SafeString:
+    """Give what is to be mended in a field, beside it."""
+    if bad != name:
+        return mark_safe("")
+    return format_html('<small class="fault" id="fault-{}">{}</small>', place, sentence)
+
+
 @register.simple_tag
 def verb_url(verb: str, intent_id: int) -> str:
     """Give the address of a verb on one case."""
     return reverse(f"reviews:{verb}", args=[intent_id])
+
+
+@register.simple_tag
+def news_url(live: news.Live, standing: Standing) -> str:
+    """Give the address at which a page asks what is new."""
+    return news.ask_url(live, standing)
 
 
 @register.simple_tag
@@ -44,13 +81,25 @@ def age(at: datetime, now: datetime) -> str:
 
 
 @register.simple_tag
+def icon(name: str) -> SafeString:
+    """Give a shape of the sprite; it stands beside a word that says the same, so that nobody needs it."""
+    return format_html(
+        '<svg class="icon" width="16" height="16" aria-hidden="true"><use href="{}#{}"/></svg>',
+        static("icons.svg"),
+        name,
+    )
+
+
+@register.simple_tag
+def icon_of(word: str) -> SafeString | str:
+    """Give the icon of a verb, a suggested action or a risk by its slug."""
+    name = icons.of(word)
+    return icon(name) if name else ""
+
+
+@register.simple_tag
 def badge(found: Badge | None) -> SafeString | str:
     """Give a word with its icon and tone."""
     if found is None:
         return "–"
-    return format_html(
-        '<span class="badge {}"><span class="icon" aria-hidden="true">{}</span>{}</span>',
-        found.tone,
-        found.icon,
-        found.word,
-    )
+    return format_html('<span class="badge {}">{}{}</span>', found.tone, icon(found.icon), found.word)

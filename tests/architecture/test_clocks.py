@@ -20,3 +20,12 @@ def test_the_wall_clock_is_not_read() -> None:
 def test_the_loops_own_statements_read_the_clock_of_the_shipped_functions() -> None:
     found = [path.name for path in PATHS if SQL_WALL.search(path.read_text(encoding="utf-8"))]
     assert found == ["beats.py"]
+
+
+def test_what_the_simulation_plays_waits_by_its_loops_clock() -> None:
+    """Or the same seed would not give the same schedule: a loaded machine would gather other batches."""
+    played = ("claim.py", "prepare.py", "judge.py", "record.py", "recorder.py", "due.py", "stock.py")
+    found = [
+        path.name for path in PATHS if path.name in played and "time.monotonic" in path.read_text(encoding="utf-8")
+    ]
+    assert found == []

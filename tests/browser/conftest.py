@@ -35,3 +35,17 @@ def served_site(django_db_setup: None, database_url: Callable[[str], str]) -> It
 def site(transactional_db: None, served_site: str) -> str:
     """Give the site's address."""
     return served_site
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what the journeys took, where they were played."""
+    played = [
+        str(value)
+        for report in terminalreporter.getreports("passed")
+        for name, value in report.user_properties
+        if name == "journey" and report.when == "call"
+    ]
+    if played:
+        terminalreporter.section("journeys: from an alert's page to the decision on record")
+        for line in played:
+            terminalreporter.write_line(line)

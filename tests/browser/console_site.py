@@ -13,13 +13,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 from tests.postgres import free_port
 
@@ -64,18 +64,42 @@ class Chromium:
     pool: ThreadPoolExecutor
     browser: Browser
 
-    def run(self, script: Callable[[Page], T], **context: Any) -> T:
-        """Open a fresh context with these options, play the script on a page of it, close it."""
+    def run(self, script: Callable[[Page], T], *, answers: Collection[int] = (), **context: Any) -> T:
+        """Open a fresh context with these options, play the script on a page of it, close it.
+
+        Fails where the browser complained of anything: a broken script, a file that is missing, what the content policy
+        forbids. `answers` are the refusals (404, 409, …) that the script means to get.
+        """
 
         def play() -> T:
             opened = self.browser.new_context(**context)
             opened.set_default_timeout(15_000)
+            complaints = complaints_in(opened, answers)
             try:
-                return script(opened.new_page())
+                found = script(opened.new_page())
             finally:
                 opened.close()
+            assert complaints == [], complaints
+            return found
 
         return self.pool.submit(play).result()
+
+
+def complaints_in(context: BrowserContext, answers: Collection[int]) -> list[str]:
+    """Give a list that fills with what the browser complains about, on any page of the context."""
+    seen: list[str] = []
+    said = ("the server responded with a status of {} ", "Response Status Error Code {} ")
+    expected = [each.format(status) for each in said for status in answers]
+
+    def hear(message: ConsoleMessage) -> None:
+        told = message.text
+        is_fault = message.type == "error" or "Content Security Policy" in told
+        if is_fault and not any(one in told for one in expected):
+            seen.append(f"{message.location.get('url', '')}: {told}")
+
+    context.on("console", hear)
+    context.on("weberror", lambda error: seen.append(str(error.error)))
+    return seen
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 from django.db import connection, connections, transaction
 
-from notifications.delivery import questions
+from notifications.delivery import discovery
 from notifications.delivery.reconcile import SETTLE_S, Desk, reconcile, want
 from notifications.door import Entry, append_call
 from notifications.providers.base import Capabilities, Lookup, LookupBudget, LookupQuery, LookupResult
@@ -74,7 +74,7 @@ def ask(
         lookups: Mapping[int, Lookup] = {} if no_key else {place.account: used}
         try:
             async with await connected(place.dsn()) as connection:
-                await questions.discover(connection, settle_s=SETTLE_S)
+                await discovery.discover(connection, settle_s=SETTLE_S)
                 desk = Desk(lookups, {place.account: budget}, types, mode)
                 return await reconcile(connection, desk, worker="host/1/ask0")
         finally:
@@ -100,8 +100,21 @@ def lost(place: Workplace, report: str = "demo-001", *, arrived: bool, kind: str
     return intent
 
 
-def past_the_window(place: Workplace, *, arrived: bool) -> int:
-    """Give an intent whose answer was lost, and whose key protects nothing any more."""
+def witnessed(place: Workplace) -> int:
+    """Let the account take a message, so that its list can be known to be its own."""
+    intent = place.enqueue("witness")
+    place.turn()
+    assert place.intent(intent).state == "accepted"
+    return intent
+
+
+def past_the_window(place: Workplace, *, arrived: bool, witness: bool = True) -> int:
+    """Give an intent whose answer was lost, and whose key protects nothing any more.
+
+    `witness`: the account has taken another message before, without which no absence is believed.
+    """
+    if witness and not arrived:
+        witnessed(place)
     intent = lost(place, arrived=arrived, kind="report_ready")
     place.later(DAY)
     place.turn()

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from tests.delivery.workplace import Workplace
 
 
+_SOME = "SELECT id FROM notifyops_private.notifications_intent ORDER BY id LIMIT 50"
+
+
 @pytest.fixture(scope="session")
 def one_sandbox() -> Iterator[RunningSandbox]:
     """Run the provider once for all tests; its receipts never come."""
@@ -42,3 +45,27 @@ def place(transactional_db: None, sandbox: RunningSandbox, database_url: Callabl
     yield Workplace(sandbox, database_url, account.pk)
     broken, _ = doctor.check_moved(0, limit=20_000)
     assert broken == []
+    assert told_of_many() == told_of_each()
+
+
+def told_of_many() -> list[tuple[int, str | None, str | None]]:
+    """Give what is said of some cases that are asked about at once."""
+    return _told(f"SELECT * FROM notifyops_private.barred_many_v1(ARRAY({_SOME}), 'sandbox') ORDER BY id")
+
+
+def told_of_each() -> list[tuple[int, str | None, str | None]]:
+    """Give what is said of the same cases one by one."""
+    return _told(
+        f"SELECT * FROM (SELECT id, notifyops_private.forgotten_v1(id) AS restored, "
+        f"notifyops_private.earlier_v1(id, 'sandbox') AS earlier FROM ({_SOME}) i) t "
+        "WHERE restored IS NOT NULL OR earlier IS NOT NULL ORDER BY id"
+    )
+
+
+def _told(query: str) -> list[tuple[int, str | None, str | None]]:
+    from django.db import connections
+
+    with connections["owner"].cursor() as cursor:
+        cursor.execute(query)
+        found: list[tuple[int, str | None, str | None]] = cursor.fetchall()
+    return found

@@ -1,4 +1,4 @@
-"""A proxy in front of PostgreSQL that can swallow the answer to a statement: the truth that a network may tell."""
+"""A proxy before PostgreSQL that swallows an answer, or lets nothing through: the truth that a network may tell."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ class DeafProxy:
         self._server: asyncio.Server | None = None
         self._word: bytes | None = None
         self._pipes: set[asyncio.Task[None]] = set()
+        self._open = asyncio.Event()
+        self._open.set()
 
     async def __aenter__(self) -> DeafProxy:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -43,11 +45,19 @@ class DeafProxy:
         """Swallow the answer to the next statement that holds this word, once."""
         self._word = word.encode()
 
+    def part(self) -> None:
+        """Let nothing through in either direction, and tell nobody: the connections only fall silent."""
+        self._open.clear()
+
+    def join(self) -> None:
+        """Let through again what was held up meanwhile, and all that follows."""
+        self._open.set()
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         up_reader, up_writer = await asyncio.open_connection(
             str(self._target["host"]), int(self._target["port"] or 5432)
         )
-        back = asyncio.create_task(_pass_on(up_reader, writer))
+        back = asyncio.create_task(self._pass_on(up_reader, writer))
         self._pipes.add(back)
         try:
             while data := await reader.read(65_536):
@@ -55,6 +65,7 @@ class DeafProxy:
                 if struck:
                     self._word = None
                     back.cancel()
+                await self._open.wait()
                 up_writer.write(data)
                 await up_writer.drain()
                 if struck:
@@ -66,9 +77,9 @@ class DeafProxy:
             writer.transport.abort()
             up_writer.close()
 
-
-async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while data := await reader.read(65_536):
-        writer.write(data)
-        await writer.drain()
-    writer.close()
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65_536):
+            await self._open.wait()
+            writer.write(data)
+            await writer.drain()
+        writer.close()

@@ -12,7 +12,7 @@ import pytest
 from django.db import connections
 
 from notifications import chores, wiring
-from notifications.delivery import questions
+from notifications.delivery import discovery, questions
 from notifications.delivery.reconcile import SETTLE_S
 from notifications.models import ProviderAccount
 from notifications.providers.resend_lookup import ResendLookup
@@ -118,8 +118,8 @@ def test_answered_questions_are_forgotten_after_a_day(place: Workplace, keys: An
 
     async def forget() -> None:
         async with await connected(place.dsn()) as connection:
-            await questions.discover(connection, settle_s=SETTLE_S)
-            await questions.forget(connection)
+            await discovery.discover(connection, settle_s=SETTLE_S)
+            await discovery.forget(connection)
 
     place.play(forget())
     assert place.sql("SELECT count(*) FROM notifyops_private.notifications_question") == [(1,)]
@@ -138,8 +138,8 @@ def test_what_is_looked_for_every_second_reads_no_table_through(place: Workplace
     place.sql("ANALYZE notifyops_private.notifications_question")
     for query, values in (
         (questions._ANY, {}),
-        (questions._DISCOVER_REVIEW, {"most": 10, "settle_s": 0.0}),
-        (questions._DISCOVER_CONFIRM, {"most": 10}),
+        (discovery._DISCOVER_REVIEW, {"most": 10, "settle_s": 0.0}),
+        (discovery._DISCOVER_CONFIRM, {"most": 10}),
     ):
         with psycopg.connect(place.dsn()) as connection:
             plan = "\n".join(row[0] for row in connection.execute(f"EXPLAIN {query}".encode(), values).fetchall())

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
@@ -109,7 +110,8 @@ def test_a_person_cannot_say_what_is_known(place: Workplace) -> None:
     place.turn()
     assert place.intent(intent).known == "conflict"
     assert place.person(EntryKind.EVIDENCE, intent, None, known="invalid").refused == "role"
-    assert place.person(EntryKind.SNOOZED, intent, None, known="invalid").refused is None
+    until = datetime.now(UTC) + timedelta(hours=1)
+    assert place.person(EntryKind.SNOOZED, intent, None, known="invalid", until=until).refused is None
     assert place.intent(intent).known == "conflict"
     assert place.person(EntryKind.RETRIED, intent, State.RETRY, delay_s=0.0).refused == "known"
 

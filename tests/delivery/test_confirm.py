@@ -46,7 +46,8 @@ def test_a_day_after_acceptance_the_provider_is_asked_and_a_delivery_ends_the_ma
     assert ask(place, types=types) == 1
     row = place.intent(intent)
     assert (row.state, row.delivery_status, row.confirm_at) == ("accepted", "delivered", None)
-    assert place.log(intent)[-1]["detail"]["method"] == "id"
+    assert place.kinds(intent)[-2:] == ["evidence", "receipt"]
+    assert place.log(intent)[-2]["detail"]["method"] == "id"
     place.later(30 * DAY)
     assert ask(place, types=types) == 0
 

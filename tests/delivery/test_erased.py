@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from notifications import outbox
+from notifications.cli import seed
 from notifications.states import EntryKind, State
 from tests.delivery.test_circuits import refuse
 from tests.delivery.test_guards import lose_an_answer
@@ -37,10 +38,21 @@ def test_erased_bytes_that_may_have_arrived_are_not_made_anew(place: Workplace) 
     assert place.turn() == []
     row = place.intent(intent)
     assert (row.state, row.error_code, row.known) == ("needs_review", "bytes_erased", "unknown")
-    assert place.person(EntryKind.RETRIED, intent, State.RETRY, delay_s=0.0).refused is None
+    assert place.person(EntryKind.RETRIED, intent, State.RETRY, delay_s=0.0).refused == "bytes_erased"
     assert place.turn() == []
-    assert place.intent(intent).error_code == "bytes_erased"
+    assert place.kinds(intent)[-1] == "invalid"
     assert place.sandbox.ledger("report-ready/demo-001").http_requests == 1
+
+
+@pytest.mark.django_db(transaction=True, databases=["default", "owner"])
+def test_a_retry_of_what_was_not_sent_makes_erased_bytes_anew_at_once(place: Workplace) -> None:
+    intent = seed.play(seed.Story("demo-001", seed.refused_thrice()), using="owner")
+    assert intent is not None
+    assert place.intent(intent).known == "not_sent"
+    place.sql(ERASE, intent)
+    assert place.person(EntryKind.RETRIED, intent, State.RETRY, delay_s=0.0).refused is None
+    (sent,) = place.turn()
+    assert sent.lease.key == "report-ready/demo-001~g2"
 
 
 def test_cancelling_after_an_attempt_that_may_have_arrived_says_so(place: Workplace) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.request import Request, urlopen
+
 import pytest
 
 from notifications.providers.base import LookupBudget
@@ -109,6 +111,26 @@ def test_a_really_doubled_acceptance_is_seen(place: Workplace) -> None:
     person_asks(place, intent)
     ask(place)
     assert place.intent(intent).error_code == "second_message"
+
+
+def test_a_copy_sent_by_hand_ends_in_an_answer_to_adopt(place: Workplace) -> None:
+    """The trial of docs/evidence.md: the same bytes under another key."""
+    intent = lost(place, arrived=True)
+    ((body,),) = place.sql("SELECT body FROM notifyops_private.notifications_prepared WHERE intent_id = %s", intent)
+    headers = {
+        "Authorization": f"Bearer {place.sandbox.sending_key}",
+        "Idempotency-Key": "by-hand",
+        "Content-Type": "application/json",
+        "User-Agent": "a person",
+    }
+    with urlopen(Request(f"{place.sandbox.url}/emails", bytes(body), headers)) as answer:
+        assert answer.status == 200
+    place.later(3 * MINUTE)
+    ask(place)
+    assert place.intent(intent).error_code == "second_message"
+    first, _second = next(entry["detail"]["ids"] for entry in place.log(intent) if entry["kind"] == "evidence")
+    assert place.person(EntryKind.ADOPTED, intent, State.ACCEPTED, provider_message_id=first).refused is None
+    assert place.intent(intent).state == "accepted"
 
 
 def test_another_id_than_the_recorded_one_is_a_contradiction(place: Workplace) -> None:

@@ -11,7 +11,7 @@ from notifications.models import Intent
 from notifications.providers.base import LookupResult
 from notifications.states import EntryKind, Found, Known, State
 from tests.delivery.adapters import NOT_SENT, UNKNOWN, Scripted
-from tests.delivery.asking import KEY, ask, evidence, past_the_window, person_asks, retry, says
+from tests.delivery.asking import KEY, ask, evidence, past_the_window, person_asks, retry, says, witnessed
 from tests.delivery.workplace import Workplace
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -211,6 +211,7 @@ def test_a_conflict_is_asked_about_and_settled_where_it_is_ours(place: Workplace
         "resend.409.invalid_idempotent_request",
     )
     assert retry(place, intent) == "known"
+    witnessed(place)
     place.later(3 * MINUTE)
     ask(place)
     assert evidence(place, intent) == [("not_found", None)]
@@ -226,6 +227,7 @@ def test_the_demos_case_past_its_window_goes_out_on_the_providers_word(place: Wo
     """As a new user plays it, by docs/evidence.md."""
     call_command("seed_demo", stdout=StringIO())
     intent = Intent.objects.get(notification_id="report-ready/demo-102").pk
+    witnessed(place)
     place.later(180)
     person_asks(place, intent)
     ask(place)

@@ -45,7 +45,7 @@ def test_one_scan_settles_many(place: Workplace) -> None:
     place.enqueue_many(40)
     place.sandbox.fault(stage="after_accept", kind="close", times=20)
     place.sandbox.fault(match="^POST ", stage="before_accept", kind="close", times=None, skip=20)
-    place.turn(room=40)
+    place.turn(place.shop(outage_failures=1000), room=40)
     place.later(DAY)
     while place.turn(room=40):
         pass

@@ -6,9 +6,10 @@ import time
 
 import pytest
 
+from notifications.door import next_due_s
 from notifications.states import EntryKind, State
 from tests.delivery.test_guards import lose_an_answer
-from tests.delivery.workplace import Workplace
+from tests.delivery.workplace import Workplace, connected
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -56,3 +57,15 @@ def test_an_account_waits_by_the_same_clock_by_which_it_is_asked(place: Workplac
     assert place.claim() == []
     place.later(40)
     assert len(place.claim()) == 3
+
+
+def test_where_nothing_waits_nothing_comes_due(place: Workplace) -> None:
+    """Else it is due at once, for ever: an idle loop would claim a hundred times a second instead of four."""
+
+    async def due_s() -> float | None:
+        async with await connected(place.dsn()) as connection:
+            return await next_due_s(connection, [place.account])
+
+    assert place.play(due_s()) is None
+    place.enqueue()
+    assert place.play(due_s()) == 0.0

@@ -75,7 +75,7 @@ def test_the_over_long_subject_tells_the_operator_why(place: Workplace) -> None:
         "needs_review",
         "invalid_subject",
         "invalid",
-        "fix_config",
+        "fix_content",
     )
     assert row.attempt_count == 0
 
@@ -122,7 +122,7 @@ def test_a_fault_of_an_unforeseen_class_while_preparing_leaves_the_loop_alive(pl
     five_good_ones(place)
     place.run(place.shop(Scripted([ACCEPTED], prepared=broken)))
     row = place.intent(bad)
-    assert (row.state, row.error_code, row.next_action) == ("needs_review", "invalid_data", "fix_config")
+    assert (row.state, row.error_code, row.next_action) == ("needs_review", "invalid_data", "fix_content")
     assert good_states(place) == {"accepted"}
 
 
@@ -177,4 +177,4 @@ def test_a_template_that_is_missing_asks_a_person(place: Workplace) -> None:
     types.add(NotificationType(name="report_ready", template="nowhere", data=REPORT_ALARM.data))
     intent = place.enqueue()
     assert place.turn(place.shop(types=types)) == []
-    assert (place.intent(intent).error_code, place.intent(intent).next_action) == ("invalid_data", "fix_config")
+    assert (place.intent(intent).error_code, place.intent(intent).next_action) == ("invalid_data", "fix_content")

@@ -20,6 +20,7 @@ from notifications.models import Prepared, ProviderAccount, SiteAdoption
 from notifications.providers.resend import ResendProvider
 from notifications.states import EntryKind, State
 from tests.delivery.workplace import Workplace, looped
+from tests.postgres import free_port
 
 pytestmark = [pytest.mark.django_db(transaction=True, databases=["default", "owner"]), pytest.mark.slow]
 
@@ -71,8 +72,15 @@ def test_a_database_that_is_not_where_it_was_sends_nothing_until_a_person_says_s
     assert [record.getMessage() for record in caplog.records] == [site.TROUBLES[word]]
 
     out = StringIO()
-    call_command("notify", "adopt-site", "--reason", "The copy is the new original.", stdout=out)
-    assert f"({word})" in out.getvalue()
+    if word != "other_site":
+        with pytest.raises(SystemExit):
+            call_command("notify", "adopt-site", "--reason", "The copy is the new original.", stderr=StringIO())
+        assert site.trouble("test") == word, "what was sent since may be missing: it is not adopted just so"
+        call_command("notify", "recover", "--waive", "--reason", "The copy is the new original.", stdout=out)
+        assert "Waived" in out.getvalue()
+    else:
+        call_command("notify", "adopt-site", "--reason", "The copy is the new original.", stdout=out)
+        assert f"({word})" in out.getvalue()
     assert SiteAdoption.objects.latest("id").reason == "The copy is the new original."
     place.run()
     assert place.intent(intent).state == State.ACCEPTED
@@ -103,7 +111,7 @@ def test_adopting_needs_a_reason_and_changes_nothing_where_nothing_is_wrong(plac
     call_command("notify", "adopt-site", "--reason", "Just to be sure of it.", stdout=out)
     assert "nothing was changed" in out.getvalue()
     assert SiteAdoption.objects.count() == 1
-    for reason in ("short", "x" * 501):
+    for reason in ("short", "x" * 501, "Asked ana@example.com about it."):
         with pytest.raises((SystemExit, CommandError)):
             call_command("notify", "adopt-site", "--reason", reason, stderr=StringIO())
 
@@ -124,12 +132,26 @@ def test_bytes_of_another_mode_are_not_sent_and_a_persons_retry_prepares_them_an
     place.turn(elsewhere)
     row = place.intent(intent)
     assert (row.state, row.error_code, row.known) == (State.NEEDS_REVIEW, "site_mode_changed", "invalid")
+    assert row.next_action == "retry_new_key"
 
     place.person(EntryKind.RETRIED, intent, State.RETRY, delay_s=0.0)
     place.turn(elsewhere)
     assert place.intent(intent).state == State.ACCEPTED
     modes = list(Prepared.objects.filter(intent_id=intent).order_by("generation").values_list("site_mode", flat=True))
     assert modes == ["sandbox", "live"]
+
+
+def test_a_persons_retry_of_what_never_left_is_prepared_anew_in_the_present_mode_at_once(place: Workplace) -> None:
+    intent = place.enqueue()
+    for wait_s in (100, 400, 0):
+        dead = ResendProvider(base_url=f"http://127.0.0.1:{free_port()}", api_key="re_test")
+        place.turn(place.shop(dead, outage_failures=1000))
+        place.later(wait_s)
+    assert place.intent(intent).known == "not_sent"
+    place.person(EntryKind.RETRIED, intent, State.RETRY, delay_s=0.0, site_mode="live")
+    place.turn(place.shop(site_mode="live"))
+    row = place.intent(intent)
+    assert (row.state, row.generation) == (State.ACCEPTED, 2)
 
 
 def test_redirected_mail_goes_to_one_address_and_says_masked_whom_it_was_for(place: Workplace) -> None:
@@ -171,3 +193,22 @@ def test_a_stop_for_another_mode_is_a_configuration_case(place: Workplace) -> No
     row = place.intent(intent)
     assert (row.next_action, row.known) == ("fix_config", "unknown")
     assert place.log(intent)[-1]["kind"] == EntryKind.INVALID
+
+
+@pytest.mark.parametrize(
+    ("word", "changes"), [("copied", {"system": 1}), ("copied", {"database": 1}), ("restored", {"timeline": 1})]
+)
+def test_a_copy_under_another_name_is_still_a_copy_after_it_was_adopted(
+    place: Workplace, word: str, changes: dict[str, object]
+) -> None:
+    """Else what was sent since the copy was taken would go out at once, under a name that the operator gave it."""
+    planted(place, site="production", **changes)
+    assert site.trouble("test") == "other_site"
+    out = StringIO()
+    call_command("notify", "adopt-site", "--reason", "The second data centre takes over.", stdout=out)
+    assert site.trouble("test") == word
+    assert site.TROUBLES[word] in out.getvalue()
+    with pytest.raises(SystemExit):
+        call_command("notify", "adopt-site", "--reason", "The second data centre takes over.", stderr=StringIO())
+    call_command("notify", "recover", "--waive", "--reason", "Nothing was sent since the copy.", stdout=StringIO())
+    assert site.trouble("test") is None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 from django.db import connections
 
+from notifications.cli import seed
 from notifications.outbox_wire import Options
 from tests.docs.printed import diagram, moves_table
 
@@ -37,8 +39,9 @@ def test_the_state_machine_is_the_codes() -> None:
 
 def test_every_guards_word_is_explained() -> None:
     folder = DOCS.parent / "notifications" / "sql"
-    door = "".join((folder / f"{name}.sql").read_text("utf-8") for name in ("append_v1", "barred_v1"))
-    words = set(re.findall(r"(?:THEN|ELSE) '(\w+)'", door)) - {"sending", "manual", "auto", "not_sent"}
+    door = "".join((folder / f"{name}.sql").read_text("utf-8") for name in ("append_v1", "barred_v1", "again_v1", "ways_out"))
+    no_guards = {"sending", "manual", "auto", "not_sent", "unknown", "none", "own", "elsewhere", "disputed"}
+    words = set(re.findall(r"(?:THEN|ELSE) '(\w+)'", door)) - no_guards
     explained = set(re.findall(r"`(\w+)`", section(page("state-machine.md"), "Guards")))
     assert words - explained - {"accepted", "needs_review"} == set()
 
@@ -71,7 +74,40 @@ def test_every_option_of_enqueue_is_described() -> None:
     assert set(Options.__annotations__) <= set(described)
 
 
+_CALLED = (
+    # notify enqueue TYPE REPORT TO --data '…', and the same words as arguments of SQL, Python or JavaScript.
+    r"enqueue report_ready (?P<report>[\w-]+) (?P<to>\S+) --data '(?P<data>[^']*)'",
+    r"""['"]report_ready['"],\s*['"](?P<report>[\w-]+)['"],\s*['"](?P<to>[^'"]+)['"],\s*(?P<data>[^}]*\})""",
+    r"""report_id\W{1,10}(?P<report>[\w-]+)['"]\W+(?:to|recipient)\W{1,18}(?P<to>[^'"]+)['"],\s*\W?data\W{1,16}(?P<data>[^}\]]*[}\]])""",
+)
+
+
+def test_whoever_follows_all_pages_reuses_no_key_with_other_content() -> None:
+    """It would be NO422 on the second page."""
+    found: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    pages = [*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md"]
+    text = "\n".join(one.read_text("utf-8") for one in pages)
+    uses = 0
+    for pattern in _CALLED:
+        for use in re.finditer(pattern, text):
+            words = tuple(re.findall(r"\w+", use["data"]))
+            if "@" in use["to"]:  # else it is there to be refused
+                found[use["report"]].add((use["to"], " ".join(word for word in words if word != "Jsonb")))
+                uses += 1
+    assert uses >= 12
+    assert {report: contents for report, contents in found.items() if len(contents) > 1} == {}
+    assert not set(found) & {story.report_id for story in seed.stories()}
+
+
 def test_links_between_pages_lead_somewhere() -> None:
-    for name in ("enqueue.md", "schema.md", "state-machine.md", "glossary.md"):
-        for target in re.findall(r"\]\(([\w.-]+\.md)\)", page(name)):
-            assert (DOCS / target).exists(), f"{name} → {target}"
+    for path in (*DOCS.glob("*.md"), DOCS.parent / "README.md"):
+        for target, anchor in re.findall(r"\]\((?!https?:)([\w./-]*)(?:#([\w-]+))?\)", path.read_text("utf-8")):
+            other = path.parent / target if target else path
+            assert other.exists(), f"{path.name} → {target}"
+            assert not anchor or anchor in anchors(other.read_text("utf-8")), f"{path.name} → {target}#{anchor}"
+
+
+def anchors(text: str) -> set[str]:
+    """Give what GitHub makes of the headings."""
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}

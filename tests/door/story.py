@@ -92,6 +92,7 @@ class Story:
                 "detail": {"sha256": hashlib.sha256(BODY).hexdigest()},
                 "subject": "Q3",
                 "template_version": "1",
+                "site_mode": "sandbox",
             }
         assert self.append(EntryKind.CLAIMED, State.SENDING, delay_s=lease_s, **frozen) is None
         self.attempts += 1

@@ -137,7 +137,7 @@ def test_the_command_counts_what_it_verified_and_fails_on_a_fault() -> None:
     broken = notify("verify")
     assert broken.code == 1
     assert "report-approved/demo-1" in broken.out
-    assert broken.out.endswith("3 entries verified, 1 faults\n")
+    assert broken.out.endswith("3 entries verified, 1 fault\n")
 
 
 def test_a_late_answer_is_kept_and_moves_nothing(tell: Tell) -> None:

@@ -88,6 +88,8 @@ PLANTS: dict[str, Plant] = {
         " UPDATE notifyops_private.notifications_intent SET actor = 'user:lena' WHERE id = %(id)s",
         "intent", "logentry",
     ),
+    "resend_by_two": set_entry("kind = 'retried', reason_code = 'forced_resend', actor = 'user:olga'", "seq = 4"),
+    "new_key_is_earned": set_entry("kind = 're_prepared', generation = 2", "seq = 4"),
     "one_id_per_key": set_entry("provider_message_id = 'pm-' || seq", "kind = 'result'"),
     "one_intent_per_id": set_intent(
         "provider_message_id = (SELECT o.provider_message_id FROM notifyops_private.notifications_intent o"

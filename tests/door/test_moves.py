@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from tests.door.story import BODY, Story
 
 pytestmark = pytest.mark.django_db(databases=["default", "owner"])
 PAST = "2020-01-01T00:00:00Z"
+SOON = datetime.now(UTC) + timedelta(hours=1)
 LAWFUL = {(move.kind, move.from_state, move.to_state): set[str]() for move in MOVES}
 for _move in MOVES:
     LAWFUL[_move.kind, _move.from_state, _move.to_state].add(_move.who.value)
@@ -34,6 +36,10 @@ def standing(admin: Owner, state: State, kind: EntryKind) -> Story:
         (EntryKind.REOPENED, State.ACCEPTED): lambda _: person(
             in_review(admin).evidence("found", "pm-1"), EntryKind.ADOPTED, State.ACCEPTED, provider_message_id="pm-1"
         ),
+        (EntryKind.FREED, State.NEEDS_REVIEW): lambda _: restored(admin).evidence("not_found"),
+        (EntryKind.RESEND_ASKED, State.NEEDS_REVIEW): undecided,
+        (EntryKind.RESEND_DROPPED, State.NEEDS_REVIEW): lambda _: stated(undecided(admin), EntryKind.RESEND_ASKED),
+        (EntryKind.RESUMED, State.NEEDS_REVIEW): lambda _: stated(in_review(admin), EntryKind.SNOOZED, until=SOON),
         (EntryKind.UNCONFIRMED, State.ACCEPTED): lambda _: fresh(admin).accepted(confirm_s=0).evidence("unavailable"),
     }
     usual: dict[State, Callable[[Owner], Story]] = {
@@ -64,6 +70,23 @@ def in_review(admin: Owner) -> Story:
     return fresh(admin).claim().result("not_sent", State.NEEDS_REVIEW, **KNOWN_NOT_SENT)
 
 
+def restored(admin: Owner) -> Story:
+    story = fresh(admin)
+    held: dict[str, Any] = {"code": "restored", "known": "unknown", "next_action": "query_provider", "ambiguous": True}
+    assert story.append(EntryKind.RESTORED, State.NEEDS_REVIEW, **held) is None
+    return story
+
+
+def undecided(admin: Owner) -> Story:
+    """Give what may have arrived, and of which the provider cannot tell."""
+    return fresh(admin).unknown(State.NEEDS_REVIEW, window_s=-1).evidence("inconclusive")
+
+
+def stated(story: Story, kind: EntryKind, **columns: Any) -> Story:
+    assert story.append(kind, actor="user:lena", seq=story.seq, **columns) is None
+    return story
+
+
 def person(story: Story, kind: EntryKind, to: State, **columns: Any) -> Story:
     refused = story.append(kind, to, actor="user:lena", seq=story.seq, reason_code="other", **columns)
     assert refused is None
@@ -75,6 +98,8 @@ def entry(story: Story, seq: int, kind: EntryKind, to: State, login: Login) -> E
     columns: dict[str, Any] = {"code": "code", "fence": story.attempts, "attempt": 1, "delay_s": 0.0}
     if login.actor:
         columns["seq"] = seq
+    if kind is EntryKind.SNOOZED:
+        columns["until"] = SOON
     if to is State.ACCEPTED:
         columns["provider_message_id"] = "pm-1"
     if to is State.NEEDS_REVIEW:

@@ -23,7 +23,8 @@ LAWFUL = {(move.kind, move.from_state, move.to_state, move.who.value) for move i
 GUARDS = {
     "fence", "seq", "not_due", "not_prepared", "frozen", "hash", "lease_live", "not_expired", "window_open",
     "ambiguous", "not_retried", "known", "window_over", "not_held", "not_adopted", "check", "evidence_old",
-    "evidence_used", "no_evidence",
+    "evidence_used", "no_evidence", "asked", "not_asked", "same_person", "bounds", "not_snoozed", "not_restored",
+    "replaced", "arrived",
 }  # fmt: skip
 # What the loop's policy promises on top of the door, which a random walk does not follow.
 BY_POLICY = {"no_send_past_window", "never_twice", "nothing_overdue", "receipts_once_and_verified"}

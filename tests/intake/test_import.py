@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from notifications.cli.import_lines import FIELDS, OPTION_NAMES
 from notifications.models import Content, Intent
 from tests.intake.notify_cli import notify
 
@@ -134,7 +135,7 @@ def test_csv_lines_are_counted_as_an_editor_does_and_kept_with_the_header(tmp_pa
         (b"notification_type,report_id,recipient,recipient\n", "names a column twice"),
         (b"notification_type,report_id,recipient,tilte\n", 'unknown column "tilte"'),
         (b'notification_type,report_id,recipient\nreport_ready,r,"a"b\n', "Line 2 is not CSV"),
-        (b"notification_type,report_id,recipient\nreport_ready,r,\xff\n", "not UTF-8"),
+        (b"notification_type,report_id,recipient\xff\nreport_ready,r,ana@example.com\n", "not UTF-8"),
     ],
 )
 def test_a_csv_file_that_cannot_be_read_says_how_to_mend_it(tmp_path: Path, content: bytes, sentence: str) -> None:
@@ -143,6 +144,24 @@ def test_a_csv_file_that_cannot_be_read_says_how_to_mend_it(tmp_path: Path, cont
     answer = notify("import", str(path))
     assert (answer.code, answer.out) == (1, "")
     assert sentence in answer.err
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_bytes_that_are_no_text_concern_their_line_and_are_kept_as_they_are(tmp_path: Path, form: str) -> None:
+    head = b"notification_type,report_id,recipient,data.title\n" if form == "csv" else b""
+    good, bad = (
+        (b"report_ready,r-1,ana@example.com,Q3\n", b"report_ready,r-2,ana@example.com,\xff\xfe\n")
+        if form == "csv"
+        else (json.dumps(record("r-1")).encode() + b"\n", json.dumps(record("r-2")).encode()[:-1] + b"\xe9}\n")
+    )  # fmt: skip
+    path = tmp_path / f"h.{form}"
+    path.write_bytes(head + good + bad)
+    place = 1 + min(bad.index(byte) for byte in (b"\xff", b"\xe9") if byte in bad)
+    answer = notify("import", str(path))
+    assert (answer.code, Intent.objects.count()) == (1, 0)
+    assert f"line {2 + bool(head)}: byte {place} (0x{bad[place - 1]:02x}) is not UTF-8" in answer.err
+    assert notify("import", str(path), "--each").out.startswith("1 created")
+    assert (tmp_path / f"h.{form}.rejected").read_bytes() == head + bad
 
 
 def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
@@ -187,3 +206,39 @@ def test_two_files_with_the_same_lines_in_reverse_are_imported_at_once(tmp_path:
         counts = list(pool.map(imported, paths))
     assert sorted((count["created"], count["existing"]) for count in counts) == [(0, 3500), (3500, 0)]
     assert Intent.objects.count() == 3500
+
+
+def test_the_help_names_every_field_and_its_examples_are_imported(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert notify("import", "--help").code == 0
+    said = capsys.readouterr().out
+    assert [name for name in (*FIELDS, *sorted(OPTION_NAMES)) if name not in said] == []
+    examples = [line.strip() for line in said.splitlines() if line.startswith("  ") and "r-1" in line]
+    heading = next(line.strip() for line in said.splitlines() if line.strip().startswith("notification_type,"))
+    (tmp_path / "a.jsonl").write_text(examples[0])
+    (tmp_path / "a.csv").write_text("\n".join((heading, examples[1])))
+    # Both forms of the example mean the same notification.
+    assert notify("import", str(tmp_path / "a.jsonl")).out.startswith("1 created, 0 were")
+    assert notify("import", str(tmp_path / "a.csv")).out.startswith("0 created, 1 was")
+
+
+def test_a_commands_terminal_gets_sentences_and_the_log_its_error(
+    transactional_db: None, process_env: Callable[[str], dict[str, str]], tmp_path: Path
+) -> None:
+    """As a process of its own: only there is the log set up as it is for people."""
+    home = tmp_path / "home"
+    (home / "logs").mkdir(parents=True)
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "manage.py"), "notify", "import", written(tmp_path / "bad.jsonl", "{")],
+        env=process_env("owner") | {"NOTIFYOPS_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert [line for line in done.stderr.splitlines() if line.startswith("{")] == []
+    assert done.stderr.startswith("line 1: it is not JSON")
+    logged = [json.loads(line) for line in (home / "logs" / "commands.log").read_text("utf-8").splitlines()]
+    assert [(line["action"], line["level"]) for line in logged] == [("run_failed", "error")]

@@ -202,6 +202,7 @@ def test_a_box_holds_what_the_code_under_test_owes_and_not_what_it_took_back() -
             owe_and_fail("demo-003")
     assert [(one.report_id, one.to, one.data) for one in box] == [("demo-002", "bea@example.com", TITLE)]
     assert box[0].notification_type == "report_ready"
+    assert repr(box) == f"Box([{box[0]!r}])"
 
 
 def test_async_code_must_go_through_a_thread() -> None:

@@ -59,6 +59,7 @@ def test_workspaces_do_not_see_each_other(writer: Connect, owe: Call) -> None:
         with pytest.raises(psycopg.Error) as caught:
             owe(connection, options={"workspace": "other"})
         assert "notify grant" in refused("NO403", caught)[2]
+        assert caught.value.diag.message_detail is None  # an empty one would be shown as an empty line
         with pytest.raises(psycopg.Error) as caught:
             owe(
                 connection,

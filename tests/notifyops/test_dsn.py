@@ -74,3 +74,35 @@ def test_the_owner_is_an_alias_only_where_it_is_known() -> None:
 
 def test_without_an_address_settings_still_load() -> None:
     assert databases("", owner_url="", in_cluster=False)["default"]["NAME"] == "-"
+
+
+def test_only_a_web_process_keeps_a_pool() -> None:
+    url = "postgresql://someone@127.0.0.1:5432/app"
+    web = databases(url, owner_url=url, in_cluster=False, serves=True, pool=32)
+    assert (web["default"]["ENGINE"], web["default"]["OPTIONS"]["pool"]) == ("notifyops.kept", 32)
+    assert (web["default"]["CONN_MAX_AGE"], web["default"]["CONN_HEALTH_CHECKS"]) == (0, False)
+    for none in (
+        web["owner"],
+        databases(url, owner_url="", in_cluster=True, pool=32)["default"],
+        databases(url, owner_url="", in_cluster=False)["default"],
+    ):
+        assert (none["ENGINE"], "pool" in none["OPTIONS"]) == ("django.db.backends.postgresql", False)
+
+
+def test_a_process_that_serves_waits_for_nothing_without_a_bound_and_a_command_for_its_work() -> None:
+    url = "postgresql://someone@127.0.0.1:5432/app?options=-c%20jit%3Doff"
+    serving = databases(url, owner_url=url, in_cluster=False, serves=True)
+    options = serving["default"]["OPTIONS"]
+    assert options["options"].split("-c ")[1:] == [
+        "lock_timeout=3s ", "statement_timeout=20s ", "idle_in_transaction_session_timeout=60s ", "jit=off",
+    ]  # fmt: skip
+    assert (options["tcp_user_timeout"], options["keepalives_idle"], options["connect_timeout"]) == (10000, 10, "3")
+    assert (
+        databases(f"{url}&connect_timeout=9", owner_url="", in_cluster=False, serves=True)["default"]["OPTIONS"][
+            "connect_timeout"
+        ]
+        == "9"
+    )
+    command = databases(url, owner_url="", in_cluster=False)["default"]["OPTIONS"]
+    for said in (command, serving["owner"]["OPTIONS"]):
+        assert (said["options"], said["connect_timeout"], "tcp_user_timeout" in said) == ("-c jit=off", "10", False)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from pathlib import Path
+
+import pytest
 
 from notifyops.logs import JsonLines, configuration
 
@@ -43,3 +46,24 @@ def test_an_odd_fact_cannot_break_the_line() -> None:
 
 def test_the_task_queue_logs_no_line_for_each_task() -> None:
     assert configuration()["loggers"]["django-q"]["level"] == "WARNING"
+
+
+def handler(log: Path | None) -> dict[str, object]:
+    found: dict[str, object] = configuration(commands_log=log)["handlers"]["lines"]
+    return found
+
+
+def test_a_command_that_people_type_logs_to_a_file(tmp_path: Path) -> None:
+    assert handler(None)["class"] == "logging.StreamHandler"
+    log = tmp_path / "commands.log"
+    assert (handler(log)["class"], handler(log)["filename"]) == ("logging.FileHandler", str(log))
+    assert not log.exists()
+
+
+def test_without_a_place_for_the_file_only_a_terminal_is_spared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "nowhere" / "commands.log"
+    for is_terminal, wanted in ((True, "logging.NullHandler"), (False, "logging.StreamHandler")):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda answer=is_terminal: answer, raising=False)
+        assert handler(log)["class"] == wanted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import stat
@@ -94,6 +95,16 @@ def test_the_sandbox_knows_where_to_send_its_receipts(installation: dict[str, An
     assert endpoints == [f"{installation['web_url']}/api/v1/providers/resend/events"]
 
 
+def test_an_administrator_is_made_as_the_quickstart_says(installation: dict[str, Any]) -> None:
+    page = (whole.BASE / "docs" / "quickstart.md").read_text(encoding="utf-8")
+    words = re.findall(r"manage\.py (createsuperuser .*)", page)[0].split()
+    made = whole.manage(Path(installation["home"]), *words, "--noinput")
+    assert made.returncode == 0, made.stderr
+    with psycopg.connect(installation["database"]["owner"]) as owner:
+        rows = owner.execute("DELETE FROM auth_user WHERE is_superuser RETURNING username").fetchall()
+    assert rows == [("ada",)]
+
+
 @pytest.mark.parametrize("name", ["web", "sandbox", "qcluster", "postgres"])
 def test_whatever_is_killed_comes_back(installation: dict[str, Any], name: str) -> None:
     home = Path(installation["home"])
@@ -164,6 +175,21 @@ def test_a_bad_setting_is_a_sentence(home: Path) -> None:
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 1
     assert said == "NOTIFYOPS_SITE is 'My Site': it must be 1 to 20 of the characters a-z, 0-9 and _.\n"
+
+
+def test_a_broken_sandbox_does_not_hold_up_the_rest(home: Path) -> None:
+    (home / "sandbox.journal").write_text("not json\n", encoding="utf-8")
+    with whole.running(home=home) as info:
+        assert answers(f"{info['web_url']}/readyz")
+        said = "".join(info["lines"])
+        assert f"What it remembers is in {home}/sandbox.journal: to begin anew" in said
+        (home / "sandbox.journal").unlink()
+        wait_for(lambda: "The sandbox serves now.\n" in info["lines"])
+        key = (home / "sandbox-full-key").read_text(encoding="utf-8").strip()
+        asked = urllib.request.Request(f"{info['sandbox_url']}/webhooks", headers={"Authorization": f"Bearer {key}"})
+        with urllib.request.urlopen(asked, timeout=30) as answer:
+            (hook,) = json.load(answer)["data"]
+        assert hook["signing_secret"] == (home / "sandbox-webhook-secret").read_text(encoding="utf-8").strip()
 
 
 def test_somebody_elses_postgresql_serves_as_well(home: Path, admin_url: str) -> None:

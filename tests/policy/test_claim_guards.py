@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from notifications.policy import codes
-from notifications.policy.claim import PLAIN, Block, ClaimFacts, decide_claim, decide_unprepared
+from notifications.policy.claim import PLAIN, Arrived, Block, ClaimFacts, decide_claim, decide_unprepared
 from notifications.states import MOVES, EntryKind, Known, LossModel, NextAction, ResultClass, State, Who
 
 FIRST = ClaimFacts(state=State.PENDING, loss_model=LossModel.AT_LEAST_ONCE, idempotent=True)
@@ -61,6 +61,18 @@ def test_what_is_not_wanted_any_more_ends_and_an_ambiguous_attempt_makes_it_a_ca
     assert (decision.to_state, decision.known) == (State.NEEDS_REVIEW, Known.UNKNOWN)
 
 
+def test_what_a_person_ordered_does_not_end_by_what_the_application_says_since() -> None:
+    ordered = replace(AGAIN, ordered=True, still_wanted=False, known=Known.INVALID)
+    decision = decide_claim(ordered)
+    assert (decision.kind, decision.to_state) == (EntryKind.EXPIRED, State.NEEDS_REVIEW)
+    assert (decision.error_code, decision.known) == (codes.NO_LONGER_WANTED, Known.INVALID)
+    assert decide_claim(replace(ordered, insisted=True)).sends
+    assert decide_claim(replace(ordered, insisted=True, forced=True)).anew
+    # Neither outweighs the recipient's wish, or a time that is over.
+    for stop in ({"blocked_by": Block.UNSUBSCRIBED}, {"expired": True}):
+        assert decide_claim(replace(ordered, insisted=True, **stop)).to_state is State.CANCELLED
+
+
 @pytest.mark.parametrize("changes", [{"window_left_s": 0.0}, {"window_left_s": -5.0}, {"idempotent": False}])
 def test_an_unprotected_repeat_is_not_sent_unless_the_type_says_so_whoever_ordered_it(changes: dict[str, Any]) -> None:
     over = replace(AMBIGUOUS, **changes)
@@ -87,13 +99,27 @@ def test_what_cannot_be_prepared_is_for_a_person() -> None:
     )
     assert decision.next_action is NextAction.CORRECT_ADDRESS
     decision = decide_unprepared("invalid_data", ResultClass.FIX_CONFIG, ambiguous=True)
-    assert (decision.next_action, decision.known) == (NextAction.FIX_CONFIG, Known.UNKNOWN)
+    assert (decision.next_action, decision.known) == (NextAction.QUERY_PROVIDER, Known.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("code", "action"),
+    [
+        ("invalid_data", NextAction.FIX_CONTENT),
+        ("invalid_sender", NextAction.FIX_CONFIG),
+        ("invalid_key", NextAction.ENQUEUE_ANEW),
+        ("site_mode_changed", NextAction.RETRY_NEW_KEY),
+        ("bytes_erased", NextAction.ASK_LEAD),
+    ],
+)
+def test_what_is_suggested_is_what_mends_it(code: str, action: NextAction) -> None:
+    assert decide_unprepared(code, ResultClass.FIX_CONFIG, ambiguous=False).next_action is action
 
 
 def test_every_decision_is_a_move_of_the_table() -> None:
     flags = (False, True)
     for state, model, block in itertools.product((State.PENDING, State.RETRY), LossModel, (None, *Block)):
-        for ambiguous, expired, wanted, ordered in itertools.product(flags, flags, flags, flags):
+        for ambiguous, expired, wanted, excused, ordered in itertools.product(flags, repeat=5):
             facts = ClaimFacts(
                 state,
                 model,
@@ -103,7 +129,8 @@ def test_every_decision_is_a_move_of_the_table() -> None:
                 expired=expired,
                 blocked_by=block,
                 still_wanted=wanted,
-                excused=ordered,
+                excused=excused,
+                ordered=ordered,
             )
             decision = decide_claim(facts)
             moves = {(move.kind, move.from_state, move.to_state) for move in MOVES if move.who is Who.WORKER}
@@ -112,3 +139,22 @@ def test_every_decision_is_a_move_of_the_table() -> None:
                 assert decision.error_code
                 assert decision.known
                 assert decision.next_action
+
+
+@pytest.mark.parametrize(
+    ("facts", "code", "known"),
+    [
+        (replace(AGAIN, arrived=Arrived.OWN), codes.ARRIVED_BEFORE, Known.ACCEPTED),
+        (replace(FIRST, arrived=Arrived.ELSEWHERE), codes.ARRIVED_BEFORE, Known.NOT_SENT),
+        (replace(AMBIGUOUS, arrived=Arrived.ELSEWHERE), codes.ARRIVED_BEFORE, Known.UNKNOWN),
+        (replace(AGAIN, overdue=True), codes.ORDER_OVERDUE, Known.NOT_SENT),
+    ],
+)
+def test_what_the_recipient_has_and_an_order_that_grew_old_stop_for_a_person(
+    facts: ClaimFacts, code: str, known: Known
+) -> None:
+    for model in LossModel:
+        decision = decide_claim(replace(facts, loss_model=model, forced=True))
+        assert (decision.kind, decision.to_state) == (EntryKind.BLOCKED, State.NEEDS_REVIEW)
+        assert (decision.error_code, decision.known) == (code, known)
+    assert decide_claim(replace(facts, blocked_by=Block.OPTED_OUT)).error_code == Block.OPTED_OUT

@@ -6,7 +6,7 @@ import pytest
 
 from notifications.policy import codes
 from notifications.policy.claim import Block
-from notifications.providers import http
+from notifications.providers import http, smtp, smtp_replies
 
 
 def test_every_constant_is_listed_with_one_sentence() -> None:
@@ -28,3 +28,8 @@ def test_every_code_of_the_transport_and_of_the_blocks_is_listed() -> None:
     more = refused | {"not_sent.given_back"}
     assert produced | more == set(codes.TRANSPORT_CODES)
     assert {block.value for block in Block} <= set(codes.REVIEW_CODES)
+
+
+def test_every_code_of_smtp_is_listed() -> None:
+    assert smtp_replies.CODES - {smtp_replies.ACCEPTED} == set(codes.SMTP_CODES)
+    assert {code for _, code in (*smtp._BEFORE, *smtp._AFTER)} <= set(codes.TRANSPORT_CODES)

@@ -7,10 +7,20 @@ from dataclasses import replace
 
 import pytest
 
-from notifications.policy.receipt import WAIT, ReceiptFacts, decide_receipt, merged
+from notifications.policy import codes
+from notifications.policy.receipt import (
+    ARRIVED,
+    FORGOTTEN,
+    ON_ITS_WAY,
+    STOPPED,
+    WAIT,
+    ReceiptFacts,
+    decide_receipt,
+    merged,
+)
 from notifications.states import MOVES, DeliveryStatus, EntryKind, Known, Move, State, Who
 
-LAWFUL = {move for move in MOVES if move.who is Who.RECEIPT}
+LAWFUL = {move for move in MOVES if move.who is Who.RECEIPT or move.kind is EntryKind.RESTORED}
 PLAIN = ReceiptFacts(
     says=DeliveryStatus.DELIVERED,
     quiet=False,
@@ -31,11 +41,11 @@ def every_case() -> list[ReceiptFacts]:
     return [
         replace(
             PLAIN, state=state, says=says, delivery_status=before, generation=generation, accepted_id=known_id,
-            quiet=quiet, current_generation=2,
+            quiet=quiet, current_generation=2, given_up=given_up,
             known=Known.UNKNOWN if state is State.NEEDS_REVIEW else None,
         )
-        for state, says, before, generation, known_id, quiet in itertools.product(
-            State, DeliveryStatus, DeliveryStatus, (None, 1, 2, 3), (None, "m1", "m2"), (True, False)
+        for state, says, before, generation, known_id, quiet, given_up in itertools.product(
+            State, DeliveryStatus, DeliveryStatus, (None, 1, 2, 3), (None, "m1", "m2"), (True, False), (True, False)
         )
     ]  # fmt: skip
 
@@ -45,7 +55,9 @@ def test_every_entry_is_a_lawful_move_of_the_receipts_role() -> None:
         found = decide_receipt(facts)
         if found.kind is not None:
             assert found.to_state is not None
-            assert Move(found.kind, facts.state, found.to_state, Who.RECEIPT) in LAWFUL, facts
+            # What a restore lets be owed again is held as the recovery holds it: the appliers' login is a worker too.
+            by = Who.WORKER if found is STOPPED else Who.RECEIPT
+            assert Move(found.kind, facts.state, found.to_state, by) in LAWFUL, facts
 
 
 def test_the_status_only_ever_rises() -> None:
@@ -56,12 +68,49 @@ def test_the_status_only_ever_rises() -> None:
             assert place(found.delivery_status) >= place(facts.delivery_status)
 
 
-def test_another_generation_changes_nothing_of_this_one() -> None:
+def test_another_generation_changes_nothing_of_this_one_but_stops_it_where_the_old_one_arrived() -> None:
+    stopped = 0
     for facts in every_case():
         found = decide_receipt(facts)
-        if facts.generation != facts.current_generation:
-            assert (found.to_state or facts.state) is facts.state
-            assert (found.code, found.known, found.delivery_status, found.message_id) == (None, None, None, None)
+        if facts.generation == facts.current_generation:
+            continue
+        assert (found.delivery_status, found.message_id) == (None, None)
+        if found in (FORGOTTEN, STOPPED):
+            continue
+        if found.kind is EntryKind.CONTRADICTED:
+            assert facts.generation is not None
+            assert facts.generation < facts.current_generation
+            is_out = facts.says in ARRIVED or (facts.given_up and facts.says in ON_ITS_WAY)
+            assert (facts.state, is_out) == (State.RETRY, True)
+            stopped += 1
+            continue
+        assert (found.to_state or facts.state) is facts.state
+        assert (found.code, found.known) == (None, None)
+    assert stopped
+
+
+def test_a_generation_that_a_restore_has_forgotten_stops_what_may_be_sent_once_more_whatever_is_said_of_it() -> None:
+    for one, code in itertools.product(every_case(), (None, codes.FORGOTTEN_MESSAGE)):
+        facts = replace(one, error_code=code)
+        found = decide_receipt(facts)
+        is_beyond = facts.generation is not None and facts.generation > facts.current_generation
+        stops = is_beyond and (
+            facts.state is State.RETRY
+            or (facts.state is State.NEEDS_REVIEW and facts.error_code != codes.FORGOTTEN_MESSAGE)
+        )
+        assert (found is FORGOTTEN) is stops, facts
+        assert (found is STOPPED) is (is_beyond and facts.state is State.PENDING), facts
+        if is_beyond:
+            assert (found is WAIT) is (facts.state is State.SENDING), facts
+
+
+def test_what_was_never_sent_here_and_is_out_stops_whatever_is_said_of_it() -> None:
+    """No state in which it may be claimed lets it wait: the next claim would send it a second time."""
+    for one in every_case():
+        facts = replace(one, attempt_count=0, accepted_id=None, generation=one.current_generation)
+        is_owed = facts.state in (State.PENDING, State.RETRY)
+        for said in (facts, replace(facts, message_id=None)):
+            assert (decide_receipt(said) is STOPPED) is is_owed, said
 
 
 def test_a_case_for_a_person_always_says_why() -> None:
@@ -96,7 +145,9 @@ def test_without_an_id_nothing_is_proven(state: State) -> None:
     facts = replace(PLAIN, state=state, accepted_id=None)
     assert decide_receipt(replace(facts, message_id=None)) is WAIT
     assert decide_receipt(facts).kind is EntryKind.SETTLED
-    assert decide_receipt(replace(facts, attempt_count=0)) is WAIT
+    # What was never sent here is named only after a restore: what may go out is stopped first.
+    never = decide_receipt(replace(facts, attempt_count=0))
+    assert never is STOPPED if state is State.RETRY else never.kind is EntryKind.SETTLED
 
 
 def test_a_late_delivery_ends_the_case_that_waited_for_it_and_no_other() -> None:

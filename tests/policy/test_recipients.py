@@ -93,6 +93,7 @@ def test_what_comes_through_is_stable_and_safe(text: str) -> None:
     assert not set(address) & set(' ,;:<>()"\\')
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(st.from_regex(_PLAIN, fullmatch=True))
 def test_what_the_short_way_takes_the_long_one_gives_back_unchanged(address: str) -> None:

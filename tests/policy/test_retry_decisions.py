@@ -196,9 +196,11 @@ def test_an_unclassified_conflict_is_unknown_and_not_repeated() -> None:
     ("result", "known", "action", "circuit"),
     [
         (BAD_KEY, Known.INVALID, NextAction.FIX_CONFIG, "config"),
-        (BAD_FIELD, Known.INVALID, NextAction.FIX_CONFIG, None),
+        (BAD_FIELD, Known.INVALID, NextAction.FIND_CAUSE, None),
+        (replace(BAD_FIELD, field="subject"), Known.INVALID, NextAction.FIX_CONTENT, None),
+        (replace(BAD_FIELD, field="reply_to"), Known.INVALID, NextAction.FIX_CONFIG, None),
         (BAD_ADDRESS, Known.INVALID, NextAction.CORRECT_ADDRESS, None),
-        (FULL, Known.SOFT_BOUNCED, NextAction.RETRY_SAME_KEY, None),
+        (FULL, Known.SOFT_BOUNCED, NextAction.RETRY_NEW_KEY, None),
         (replace(BAD_KEY, http_status=None, phase=Phase.NOT_CONNECTED), Known.INVALID, NextAction.FIX_CONFIG, None),
     ],
 )
@@ -213,7 +215,10 @@ def test_a_rejection_goes_to_a_person_and_one_bad_message_opens_no_circuit(
 @pytest.mark.parametrize("result", [REFUSED, LIMITED, DAILY, BAD_KEY, BAD_ADDRESS, FULL])
 def test_once_ambiguous_no_later_answer_proves_that_nothing_arrived(result: SendResult) -> None:
     assert decided(result, AMBIGUOUS).known is Known.UNKNOWN
-    assert decided(result, replace(AMBIGUOUS, failure_count=2)).known is Known.UNKNOWN
+    last = decided(result, replace(AMBIGUOUS, failure_count=2))
+    assert last.known is Known.UNKNOWN
+    if last.to_state is State.NEEDS_REVIEW:  # only asking tells, and only what wants asking is asked about by itself
+        assert last.next_action is NextAction.QUERY_PROVIDER
 
 
 def test_a_lost_lease_is_an_unknown_that_is_repeated_at_once_where_that_is_safe() -> None:

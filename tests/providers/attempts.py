@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from ssl import SSLContext
 
 from notifications.providers.base import Message, Request, SendResult
@@ -16,6 +17,7 @@ MESSAGE = Message(
     subject="Your report is ready",
     text="Q3 is ready.",
     tags={"intent": "17", "generation": "1"},
+    prepared_at=datetime(2026, 12, 1, 6, 0, tzinfo=UTC),
 )
 
 

@@ -15,9 +15,11 @@ from notifications.sandbox.app import RunningSandbox
 QUICK = LookupBudget(per_s=None)
 
 
-def body_of(intent: int, *, to: str = "ana@example.com", generation: int = 1, subject: str = "Q3") -> bytes:
-    """Give frozen bytes as the engine makes them."""
-    tags = {"site": "test", "intent": str(intent), "generation": str(generation)}
+def body_of(
+    intent: int, *, to: str = "ana@example.com", generation: int = 1, subject: str = "Q3", **more: str
+) -> bytes:
+    """Give frozen bytes as the engine makes them; `more` are further tags."""
+    tags = {"site": "test", "intent": str(intent), "generation": str(generation), **more}
     return request_bytes(Message("Acme <reports@example.com>", to, subject, "Q3 is ready.", tags=tags))
 
 

@@ -32,6 +32,10 @@ class Peer:
         self._server.requests.append(request)
         return request
 
+    async def read_line(self) -> bytes:
+        """Read one line with its end; nothing where the client has left."""
+        return await self._reader.readline()
+
     async def say(self, *parts: bytes, pause_s: float = 0.0) -> None:
         """Write the parts, each after a pause."""
         for part in parts:
@@ -53,6 +57,10 @@ class Peer:
         """Stay silent until the client leaves, counting the bytes that still come."""
         while data := await self._reader.read(65536):
             self._server.stray_bytes += len(data)
+
+    def keep(self, message: bytes) -> None:
+        """Note one whole message."""
+        self._server.requests.append(message)
 
 
 class ScriptedServer:

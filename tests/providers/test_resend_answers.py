@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from notifications.providers import resend_errors
+from notifications.providers.outcomes import OUTCOMES
 from notifications.providers.resend import ResendProvider
 from notifications.states import Outcome, Phase, ResultClass
 from tests.providers.attempts import attempt, resend, sent_once
@@ -69,7 +70,7 @@ def test_each_refusal_has_its_class_and_code(pair: tuple[int, str | None], expec
     error = {"statusCode": status, "message": "ana@example.com", **({"name": name} if name else {})}
     result = asyncio.run(ask(json.dumps(error).encode(), status=f"{status} Some Reason"))
     assert result.result_class is expected
-    assert result.outcome is resend_errors.OUTCOMES[expected]
+    assert result.outcome is OUTCOMES[expected]
     assert result.code == f"resend.{status}.{name if name in resend_errors.NAMES else 'unclassified'}"
     assert (result.phase, result.http_status) == (Phase.ANSWER_READ, status)
     assert "ana@example.com" not in repr(result)
@@ -162,7 +163,12 @@ def test_limits_and_the_trace_id_are_kept_where_they_are_what_they_say() -> None
         "cf-ray: 8f2a-FRA",
     )
     result = asyncio.run(ask(b'{"id":"1"}', headers=headers))
-    assert result.limits == {"ratelimit-limit": 10, "ratelimit-remaining": 9, "x-resend-daily-quota": 57}
+    assert result.limits == {
+        "ratelimit-limit": 10,
+        "ratelimit-remaining": 9,
+        "ratelimit-window": 1,
+        "x-resend-daily-quota": 57,
+    }
     assert result.trace_id == "8f2a-FRA"
     assert asyncio.run(ask(b'{"id":"1"}', headers=("cf-ray: <script>",))).trace_id is None
 
@@ -211,7 +217,7 @@ def test_every_status_and_name_has_a_class_a_closed_code_and_a_meaning(
 ) -> None:
     result_class = resend_errors.class_of(status, name, message)
     code = resend_errors.code_of(status, name)
-    assert resend_errors.OUTCOMES[result_class] is not Outcome.ACCEPTED
+    assert OUTCOMES[result_class] is not Outcome.ACCEPTED
     assert code.removeprefix(f"resend.{status}.") in resend_errors.NAMES | {"unclassified"}
     assert resend_errors.meaning_of(code)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -56,6 +57,28 @@ def test_absence_needs_the_time_in_which_a_provider_settles(sandbox: RunningSand
     assert asked(sandbox, [question(1, body_of(1), settled=False)])[1].answer is Found.FOUND
 
 
+@pytest.mark.parametrize(
+    ("ahead_s", "code"), [(200, None), (400, "lookup.clock_apart"), (86_400, "lookup.clock_apart")]
+)
+def test_a_list_dated_ahead_of_our_clock_proves_no_absence(
+    sandbox: RunningSandbox, ahead_s: float, code: str | None
+) -> None:
+    """A message that was accepted stands outside the time in which it is looked for."""
+    sandbox.clock(ahead_s)
+    post(sandbox, body_of(8, to="bob@example.com"))
+    budget = LookupBudget(per_s=None, as_of=datetime.now(UTC))
+    result = asked(sandbox, [question(7, body_of(7))], budget)[7]
+    assert (result.answer, result.code) == (Found.INCONCLUSIVE if code else Found.NOT_FOUND, code)
+
+
+def test_what_is_found_is_found_whatever_the_clocks_say(sandbox: RunningSandbox) -> None:
+    post(sandbox, body_of(7))
+    sandbox.clock(3_600)
+    post(sandbox, body_of(8, to="bob@example.com"))
+    budget = LookupBudget(per_s=None, as_of=datetime.now(UTC))
+    assert asked(sandbox, [question(7, body_of(7))], budget)[7].answer is Found.FOUND
+
+
 def test_one_scan_answers_many_and_reads_each_mail_once(sandbox: RunningSandbox) -> None:
     for number in range(250):
         if number % 5:
@@ -100,9 +123,16 @@ def test_by_id_it_is_found_or_absent(sandbox: RunningSandbox) -> None:
     found = asked(sandbox, [question(1, body_of(1), provider_id=mail_id), question(2, body_of(2), provider_id="gone")])
     assert (found[1].answer, found[1].method, found[1].ids) == (Found.FOUND, "id", (mail_id,))
     assert (found[2].answer, found[2].ids) == (Found.NOT_FOUND, ())
-    assert reads(sandbox) == (0, 2)
+    # What is absent under its id is looked for in the list as well, by its tags.
+    assert reads(sandbox) == (1, 3)
     other = asked(sandbox, [question(2, body_of(2), provider_id=mail_id)])[2]
     assert (other.answer, other.code) == (Found.INCONCLUSIVE, "lookup.unproven")
+
+
+def test_what_is_absent_under_its_id_is_found_under_another_by_its_tags(sandbox: RunningSandbox) -> None:
+    post(sandbox, body_of(1))
+    result = asked(sandbox, [question(1, body_of(1), provider_id="gone")])[1]
+    assert (result.answer, result.method, result.ids) == (Found.FOUND, "scan", tuple(mail_ids(sandbox)))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from tests.providers.attempts import attempt, resend, sent_once
 from tests.providers.conftest import Runner
 from tests.providers.scripted_server import ACCEPTED, Peer, Script, answer, answering, scripted
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Trial:

@@ -18,10 +18,10 @@ REVIEW = "needs_review"
 # What is said → state, delivery status, known, code, suggestion; and for what reason the address is blocked.
 BAD: dict[str, tuple[str, dict[str, Any], tuple[str, ...], str | None]] = {
     "bounce": ("email.bounced", PERMANENT, (REVIEW, *["bounced"] * 3, "correct_address"), "bounced"),
-    "soft bounce": ("email.bounced", TRANSIENT, (REVIEW, *["soft_bounced"] * 3, "retry_same_key"), None),
+    "soft bounce": ("email.bounced", TRANSIENT, (REVIEW, *["soft_bounced"] * 3, "retry_new_key"), None),
     "complaint": ("email.complained", {}, (REVIEW, *["complained"] * 3, "ask_lead"), "complained"),
     "suppression": ("email.suppressed", SUPPRESSED, (REVIEW, *["suppressed"] * 3, "correct_address"), "complained"),
-    "failure": ("email.failed", FAILED, (REVIEW, "failed", "invalid", "failed", "fix_config"), None),
+    "failure": ("email.failed", FAILED, (REVIEW, "failed", "invalid", "failed", "find_cause"), None),
 }
 
 
@@ -70,7 +70,7 @@ def test_a_complaint_overrules_a_bounce_at_the_block_and_a_wish_is_never_overwri
     provider.say("email.bounced", second, **PERMANENT)
     provider.apply()
     assert blocks() == ["complained"]
-    DeliveryBlock.objects.update(reason="unsubscribed")
+    provider.place.sql("UPDATE notifyops_private.notifications_deliveryblock SET reason = 'unsubscribed'")
     provider.say("email.complained", first)
     provider.apply()
     assert blocks() == ["unsubscribed"]
@@ -165,7 +165,7 @@ def test_in_an_ended_case_a_receipt_is_a_status_and_nothing_else(provider: Provi
     assert place.person(verb, intent, end).refused is None
     provider.say("email.complained", intent)
     provider.apply()
-    assert stands(intent) == (end, "complained", "soft_bounced", "soft_bounced", "retry_same_key")
+    assert stands(intent) == (end, "complained", "soft_bounced", "soft_bounced", "retry_new_key")
     assert blocks() == ["complained"]
 
 

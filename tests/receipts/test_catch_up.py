@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -13,6 +15,7 @@ from typing import Any
 import pytest
 
 from notifications.models import ProviderAccount, ProviderEvent
+from notifications.providers import resend_events
 from notifications.providers.resend_events import EventsApi, EventsUnavailable
 from notifications.receipts.catch_up import CaughtUp, NoWebhook, catch_up
 from notifications.sandbox.app import RunningSandbox, running_sandbox
@@ -115,8 +118,13 @@ def test_without_a_webhook_that_points_here_it_says_so(provider: Provider) -> No
 
 
 @contextmanager
-def answering(answer: Callable[[str], tuple[int, dict[str, str], bytes]]) -> Iterator[tuple[str, list[str]]]:
-    """Run a provider that answers as it likes; give its address, and the keys that it was shown."""
+def answering(
+    answer: Callable[[str], tuple[int, dict[str, str], bytes]], *, drips: threading.Event | None = None
+) -> Iterator[tuple[str, list[str]]]:
+    """Run a provider that answers as it likes; give its address, and the keys that it was shown.
+
+    `drips`: one byte each 0.4 s, and this is set when the last one is out.
+    """
     shown: list[str] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -127,7 +135,15 @@ def answering(answer: Callable[[str], tuple[int, dict[str, str], bytes]]) -> Ite
             for name, value in (headers | {"Content-Length": str(len(body))}).items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(body)
+            if drips is None:
+                self.wfile.write(body)
+                return
+            with contextlib.suppress(OSError):
+                for place in range(len(body)):
+                    time.sleep(0.4)
+                    self.wfile.write(body[place : place + 1])
+                    self.wfile.flush()
+                drips.set()
 
         def log_message(self, *args: object) -> None:
             return
@@ -191,3 +207,34 @@ def test_strange_rows_are_passed_over(provider: Provider) -> None:
         found = catch_up(EventsApi(url, "re_key"), account, since=LONG_AGO, site="test")
     assert (found.listed, found.new) == (1, 1)
     assert ProviderEvent.objects.get().type == "unreadable"
+
+
+def test_an_answer_that_drips_is_given_up_in_the_time_of_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deadline for each read would never be over: a byte comes before every one of them."""
+    monkeypatch.setattr(resend_events, "TIMEOUT_S", 1.0)
+    ended = threading.Event()
+
+    def drip(path: str) -> tuple[int, dict[str, str], bytes]:
+        return 200, {"X-Drip": "1"}, b'{"data": []}'
+
+    with answering(drip, drips=ended) as (url, _):
+        with pytest.raises(EventsUnavailable, match="did not answer"):
+            EventsApi(url, "re_key").webhooks_at(URL)
+        assert not ended.is_set(), "it was given up before the answer was whole"
+
+
+def test_no_proxy_of_the_environment_gets_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        answering(lambda _: (200, {}, b"{}")) as (proxy, shown),
+        answering(lambda _: (200, {}, b'{"data": []}')) as (url, _),
+    ):
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, proxy)
+        assert EventsApi(url, "re_key").webhooks_at(URL) == []
+        assert shown == []
+
+
+def test_a_key_that_no_request_can_carry_is_a_sentence_without_the_key() -> None:
+    with pytest.raises(EventsUnavailable, match="printable ASCII") as refusal:
+        EventsApi("http://127.0.0.1:9", "re_secret\n").webhooks_at(URL)
+    assert "re_secret" not in str(refusal.value)

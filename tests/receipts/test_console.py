@@ -29,14 +29,22 @@ def test_a_case_shows_what_each_receipt_said(provider: Provider) -> None:
         provider.apply()
     html = page(f"/reviews/{intent}/")
     log = html[html.index('id="h-log"') :]
-    places = [log.index(f"</span>{word}</span>") for word in ("Deferred", "Delivered", "Bounced for now")]
+    places = [log.index(f"</svg>{word}</span>") for word in ("Deferred", "Delivered", "Bounced for now")]
     assert places == sorted(places)
     assert log.count("A receipt came") == 3
     assert "refused it for now" in html
-    assert "a new one goes out under a new key" in html
+    assert "a new one goes out under a new key" not in html, "it was delivered as well: the door refuses that"
+    assert "two leads may order another message" in html
     chinese = page(f"/reviews/{intent}/", "zh-hans")
     assert "A receipt came" not in chinese
     assert "Deferred" not in chinese
+
+
+def test_what_only_came_back_says_what_a_retry_does(provider: Provider) -> None:
+    intent = provider.accepted()
+    provider.say("email.bounced", intent, **TRANSIENT)
+    provider.apply()
+    assert "a new one goes out under a new key" in page(f"/reviews/{intent}/")
 
 
 def test_an_accepted_one_says_that_it_arrived_and_the_search_shows_it(provider: Provider) -> None:
@@ -44,7 +52,7 @@ def test_an_accepted_one_says_that_it_arrived_and_the_search_shows_it(provider: 
     provider.say("email.delivered", intent)
     provider.apply()
     assert "That does not mean that it was read." in page(f"/reviews/{intent}/")
-    assert "</span>Delivered</span>" in page("/reviews/?q=demo-001&state=any")
+    assert "</svg>Delivered</span>" in page("/reviews/?q=demo-001&state=any")
 
 
 def test_two_messages_under_one_key_are_explained(provider: Provider) -> None:
@@ -55,11 +63,11 @@ def test_two_messages_under_one_key_are_explained(provider: Provider) -> None:
     provider.apply()
     html = page(f"/reviews/{intent}/")
     assert "the recipient may have got both" in html
-    assert "about another message under the same key" in html
+    assert "about another message of this notification" in html
     queue = page("/reviews/")
     assert "second_message" in queue
-    assert "</span>Delivered</span>" in queue
-    assert "同一幂等键下的另一条消息" in page(f"/reviews/{intent}/", "zh-hans")
+    assert "</svg>Delivered</span>" in queue
+    assert "此通知的另一条消息" in page(f"/reviews/{intent}/", "zh-hans")
 
 
 def test_a_failure_does_not_claim_that_nothing_was_accepted(provider: Provider) -> None:

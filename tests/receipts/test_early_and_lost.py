@@ -117,7 +117,7 @@ def test_an_intent_that_a_person_moves_meanwhile_is_judged_again(provider: Provi
     with psycopg.connect(place.dsn("web")) as person, ThreadPoolExecutor(1) as pool:
         by_person(person, EntryKind.CLOSED, intent, State.CLOSED, place.intent(intent).seq)
         if reopened:
-            facts = {"known": "soft_bounced", "code": "soft_bounced", "next_action": "retry_same_key"}
+            facts = {"known": "soft_bounced", "code": "soft_bounced", "next_action": "retry_new_key"}
             by_person(person, EntryKind.REOPENED, intent, State.NEEDS_REVIEW, place.intent(intent).seq + 1, **facts)
         applying = pool.submit(provider.apply)
         eventually(lambda: place.sql(waiting, role="postgres") == [(1,)], 30)
@@ -230,7 +230,8 @@ def test_two_appliers_at_once_apply_each_event_once(provider: Provider) -> None:
             return sum(await asyncio.gather(apply_received(one), apply_received(other)))
 
     dealt = asyncio.run(asyncio.wait_for(scene(), 60))
-    provider.place.later(5)
+    # What the other one had moved is looked at again after half its age, a minute at most.
+    provider.place.later(61)
     assert dealt + provider.apply() == 80
     assert parked() == 0
     assert {tuple(provider.place.kinds(intent)) for intent in ids} == {("claimed", "result", "receipt", "receipt")}

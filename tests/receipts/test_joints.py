@@ -8,7 +8,8 @@ import pytest
 
 from notifications.models import DeliveryBlock
 from notifications.types import REPORT_READY, Registry
-from tests.receipts.post import PERMANENT, Provider, stands
+from tests.receipts.post import PERMANENT, TRANSIENT, Provider, stands
+from tests.reviews.deciding import decide
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -53,4 +54,17 @@ def test_a_bounce_of_redirected_mail_says_nothing_of_the_recipients_address(prov
     provider.say("email.bounced", intent, **PERMANENT)
     provider.apply()
     assert stands(intent)[0] == "needs_review"
+    assert not DeliveryBlock.objects.exists()
+
+
+def test_an_erased_address_is_not_blocked_by_what_a_receipt_says_of_it_later(provider: Provider) -> None:
+    """Nobody knows the address any more: a block of nothing would hold all that were erased."""
+    intent = provider.accepted()
+    provider.say("email.bounced", intent, **TRANSIENT)
+    provider.apply()
+    row = provider.place.intent(intent)
+    decide("withdraw", row, code="privacy_request", erase=True)
+    provider.say("email.complained", intent)
+    provider.apply()
+    assert stands(intent)[:2] == ("cancelled", "complained")
     assert not DeliveryBlock.objects.exists()

@@ -96,7 +96,7 @@ def test_what_was_delivered_after_a_soft_bounce_is_not_sent_anew(provider: Provi
     assert refused == ("arrived" if early else None)
     if early:
         row = place.intent(intent)
-        with pytest.raises(NotAllowedNow, match="It was delivered after it had come back"):
+        with pytest.raises(NotAllowedNow, match="The recipient has a message of this notification already"):
             perform("retry", intent, order(row, "provider_recovered"), from_host())
     if not early:
         provider.say("email.delivered", intent)

@@ -17,7 +17,7 @@ from notifications.models import Intent
 from notifications.states import DeliveryStatus, EntryKind, Found, Known, NextAction, Outcome, State
 from reviews.record import Order
 
-GROUPS = {"olga": "Operators", "vera": "Viewers", "lena": "Leads", "sam": ""}
+GROUPS = {"olga": "Operators", "vera": "Viewers", "lena": "Leads", "bob_lead": "Leads", "sam": ""}
 
 UNKNOWN = seed.unknown_thrice()
 WINDOW_OVER = seed.window_over()
@@ -26,6 +26,7 @@ RECIPIENT = seed.rejected("resend.422.validation_error", 422, NextAction.CORRECT
 CONFLICT = seed.attempt(Outcome.CONFLICT, "resend.409.invalid_idempotent_request", State.NEEDS_REVIEW,
                         http_status=409, next_action=NextAction.QUERY_PROVIDER)  # fmt: skip
 ABSENT = (*WINDOW_OVER, seed.evidence(Found.NOT_FOUND))
+UNDECIDED = (*WINDOW_OVER, seed.evidence(Found.INCONCLUSIVE))
 FOUND_TWICE = (*WINDOW_OVER, *seed.contradiction("id-1", "id-2"))
 RETRIED = (
     *NOT_SENT,
@@ -38,7 +39,7 @@ DELIVERED = seed.accepted(2, seed.receipt(DeliveryStatus.DELIVERED))
 BOUNCED = seed.accepted(3, seed.receipt(DeliveryStatus.BOUNCED, Known.BOUNCED, NextAction.CORRECT_ADDRESS))
 COMPLAINED = seed.accepted(4, seed.receipt(DeliveryStatus.COMPLAINED, Known.COMPLAINED, NextAction.ASK_LEAD))
 SUPPRESSED = seed.accepted(5, seed.receipt(DeliveryStatus.SUPPRESSED, Known.SUPPRESSED, NextAction.CORRECT_ADDRESS))
-SOFT = seed.accepted(6, seed.receipt(DeliveryStatus.SOFT_BOUNCED, Known.SOFT_BOUNCED, NextAction.RETRY_SAME_KEY))
+SOFT = seed.accepted(6, seed.receipt(DeliveryStatus.SOFT_BOUNCED, Known.SOFT_BOUNCED, NextAction.RETRY_NEW_KEY))
 
 
 def make_case(steps: tuple[seed.Step, ...] = NOT_SENT, report_id: str = "", **story: Any) -> Intent:
@@ -72,7 +73,7 @@ def make_person(name: str) -> User:
     # Django's own kind of hash, which a served site can check, with one round: its slowness is not what we test.
     password = PBKDF2PasswordHasher().encode("pw", "salt-of-the-tests", iterations=1)
     person = User.objects.create(username=name, password=password, is_staff=name == "lena")
-    if GROUPS[name]:
+    if GROUPS.get(name):
         person.groups.add(Group.objects.get(name=GROUPS[name]))
     return person
 

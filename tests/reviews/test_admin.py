@@ -147,3 +147,13 @@ def test_a_rotation_is_a_change_of_the_account_with_its_revision() -> None:
     assert revision.after["webhook_secret_refs"] == f"env:NEXT_SECRET,{before}"
     with pytest.raises(IntegrityError), transaction.atomic():
         ProviderAccount.objects.update(webhook_secret_refs="whsec_c2VjcmV0")
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [("5", 5.0), ("", None), ("0.1", 0.1), ("0.01", None), ("1e9", None), ("nan", None), ("x", None)]
+)
+def test_an_accounts_own_rate_is_kept_where_it_is_one(given: str, kept: float | None) -> None:
+    account = ProviderAccount.objects.get(name="resend")
+    response = boss().post(EDIT.format(account.pk), fields(account, rate_per_s=given))
+    assert response.status_code == (302 if kept is not None or not given else 200)
+    assert ProviderAccount.objects.get(pk=account.pk).rate_per_s == kept

@@ -14,11 +14,12 @@ from django.db import connection
 from notifications.cli import seed
 from notifications.models import Intent, LogEntry, Question
 from notifications.states import Found
-from reviews import actions
+from reviews import actions, reading
 from reviews.models import Review
 from reviews.person import from_host, from_user
 from reviews.record import Order
 from reviews.refusals import BadReason, NotAllowedNow, Refused
+from reviews.steps import Step
 from tests.reviews import cases
 from tests.reviews.cases import go_on, login, make_case, make_person, order, post
 
@@ -150,7 +151,7 @@ def test_a_retry_on_evidence_says_what_it_may_cost_and_wants_its_reason_a_text_a
     html = login("olga").get(f"/reviews/{intent.pk}/").content.decode()
     assert "Risk: medium. No key protects this any more." in html
     assert re.search(r'name="confirmed" value="yes" required', html)
-    assert 'id="h-retry">Retry <span class="tag">recommended' not in html
+    assert re.search(r'id="h-retry"><svg .*</svg> Retry <span class="tag">recommended', html)
     me = from_host()
     for wrong, told in (
         (sure(intent, "provider_recovered"), "Past the key's window only"),
@@ -197,8 +198,10 @@ def test_an_answer_that_grows_old_between_page_and_door_is_refused_by_the_door()
     intent = make_case(cases.ABSENT)
     shift("11 minutes")
     refused = Review.objects.filter(intent_id=intent.pk).count()
+    situation, at = reading.situations([intent])[intent.pk], reading.now()
+    step = Step("retry", intent, situation, sure(intent), from_host(), "evidence_not_sent", at)
     with pytest.raises(NotAllowedNow):
-        actions._move("retry", intent, sure(intent), from_host(), actions.Reason("evidence_not_sent", EXPLAINED))
+        actions._move(step, actions.Reason("evidence_not_sent", EXPLAINED))
     assert Review.objects.filter(intent_id=intent.pk).count() == refused
 
 
@@ -221,7 +224,7 @@ def test_an_acceptance_that_nobody_adopted_is_not_reopened() -> None:
 
 def test_the_case_tells_the_contradiction_and_its_messages() -> None:
     html = login("lena").get(f"/reviews/{make_case(cases.FOUND_TWICE).pk}/").content.decode()
-    assert "The provider speaks of two messages under one key" in html
+    assert "The provider speaks of another message of this notification" in html
     assert "id-1" in html
     assert "id-2" in html
 

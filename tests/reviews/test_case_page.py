@@ -19,6 +19,12 @@ from tests.reviews.cases import login, make_case, order, post
 pytestmark = [pytest.mark.django_db(databases=["default", "owner"]), pytest.mark.role("owner")]
 
 
+TEAM = (
+    *("/reviews/watching/", "/reviews/log/", "/reviews/log/export", "/reviews/stats/", "/reviews/help/"),
+    *("/reviews/?taken=mine", "/reviews/log/?verb=close"),
+)
+
+
 def page(intent: Intent, who: str = "olga") -> str:
     response = login(who).get(f"/reviews/{intent.pk}/")
     assert response.status_code == 200
@@ -26,7 +32,11 @@ def page(intent: Intent, who: str = "olga") -> str:
 
 
 def verbs(html: str) -> list[str]:
-    return re.findall(r'<form method="post" action="/reviews/\d+/(\w+)"', html)
+    return re.findall(r'<form method="post" action="/reviews/\d+/(\w+)"', decision(html))
+
+
+def decision(html: str) -> str:
+    return html[html.index('<section id="decision"') :]
 
 
 def test_the_sections_follow_an_investigation() -> None:
@@ -38,13 +48,23 @@ def test_the_sections_follow_an_investigation() -> None:
 @pytest.mark.parametrize(
     ("steps", "sentence", "allowed", "forbidden"),
     [
-        (cases.UNKNOWN, "The same key protects you until", ["query", "retry", "close", "note"], []),
-        (cases.WINDOW_OVER, "a retry could be a second message", ["query", "close", "note"], ["retry"]),
-        (cases.NOT_SENT, "the first message that can arrive", ["retry", "close", "note"], []),
-        (cases.RECIPIENT, "a retry is prepared anew", ["close", "retry", "note"], []),
-        (cases.CONFLICT, "something did go out", ["query", "close", "note"], ["retry"]),
-        (cases.BOUNCED, "refused it for good", ["close", "note"], ["retry"]),
-        (cases.COMPLAINED, "reported it as unwanted", ["close", "note"], ["retry"]),
+        (cases.UNKNOWN, "The same key protects you until", ["query", "retry", "close", "wait", "note"], []),
+        (
+            cases.WINDOW_OVER,
+            "a retry could be a second message",
+            ["query", "close", "wait", "note"],
+            ["retry", "resend"],
+        ),
+        (cases.NOT_SENT, "the first message that can arrive", ["retry", "close", "wait", "note"], []),
+        (
+            cases.RECIPIENT,
+            "a retry is prepared anew, under a key that was never used",
+            ["wait", "retry", "close", "note"],
+            ["correct"],
+        ),
+        (cases.CONFLICT, "something did go out", ["query", "close", "wait", "note"], ["retry"]),
+        (cases.BOUNCED, "refused it for good", ["wait", "close", "note"], ["retry", "correct"]),
+        (cases.COMPLAINED, "reported it as unwanted", ["wait", "close", "note"], ["retry"]),
         (cases.ACCEPTED, "That does not mean that it arrived.", ["query", "close", "note"], ["retry"]),
         (cases.DELIVERED, "That does not mean that it was read.", ["query", "close", "note"], ["retry"]),
         ((), "Queued: a worker takes it when it is due.", ["close", "note"], ["retry"]),
@@ -65,17 +85,37 @@ def test_approval_is_offered_to_a_lead_and_shown_forbidden_to_an_operator() -> N
     assert "Your account does not have the permission for this; ask a lead." in html
 
 
-def test_a_viewer_sees_the_whole_case_and_no_form_of_a_verb() -> None:
-    assert verbs(page(make_case(), "vera")) == []
+def test_a_viewer_sees_the_whole_case_no_form_of_a_verb_and_who_may_do_what() -> None:
+    html = page(make_case((), type="report_approved"), "vera")
+    assert verbs(html) == []
+    told = dict(re.findall(r'id="why-(\w+)" class="why">.*?</svg> ?Your account [\w ]+; ask ([\w ]+)\.', html))
+    assert {verb: told[verb] for verb in ("retry", "close", "note", "approve")} == {
+        "retry": "an operator or a lead",
+        "close": "an operator or a lead",
+        "note": "an operator or a lead",
+        "approve": "a lead",
+    }
 
 
 def test_a_form_carries_token_and_version_and_preselects_no_reason() -> None:
     intent = make_case()
-    html = page(intent)
+    html = decision(page(intent))
     assert re.search(r'<input type="hidden" name="action_token" value="[0-9a-f-]{36}">', html)
     assert f'<input type="hidden" name="seq" value="{intent.seq}">' in html
     assert " selected" not in html
-    assert len(set(re.findall(r'name="action_token" value="([^"]+)"', html))) == 3
+    assert len(set(re.findall(r'name="action_token" value="([^"]+)"', html))) == 4
+
+
+def test_a_deep_link_to_a_closed_or_cancelled_case_shows_all_of_it_for_ever() -> None:
+    closed, cancelled = make_case(cases.UNKNOWN), make_case(())
+    actions.perform("close", closed.pk, order(closed, "duplicate"), from_host())
+    said = order(cancelled, "business_cancelled", "The owner of it has taken it back.")
+    actions.perform("withdraw", cancelled.pk, said, from_host())
+    for intent, state in ((closed, "Closed"), (cancelled, "Cancelled")):
+        html = page(intent, "vera")
+        assert re.findall(r'<h2 id="h-(\w+)"', html) == ["intent", "attempts", "protection", "deeds", "log", "decision"]
+        assert f"</svg>{state}</span>" in html
+        assert "taken by nobody" not in html
 
 
 def test_attempts_are_numbered_on_and_marked_auto_or_manual() -> None:
@@ -87,7 +127,7 @@ def test_attempts_are_numbered_on_and_marked_auto_or_manual() -> None:
 
 
 def test_only_what_agrees_with_the_next_action_is_recommended() -> None:
-    marked = r'id="h-(\w+)">[^<]* <span class="tag">recommended'
+    marked = r'id="h-(\w+)">.*</svg> [^<]* <span class="tag">recommended'
     assert re.findall(marked, page(make_case(cases.NOT_SENT))) == ["retry"]
     assert re.findall(marked, page(make_case(cases.UNKNOWN))) == ["query"]
     intent = make_case()
@@ -154,7 +194,7 @@ def test_opening_every_page_writes_nothing() -> None:
     intent = make_case(cases.UNKNOWN)
     client = login("lena")
     with CaptureQueriesContext(connection) as seen:
-        for url in ("/reviews/", "/reviews/?q=r", f"/reviews/{intent.pk}/", "/login/", "/reviews/999/"):
+        for url in ("/reviews/", "/reviews/?q=r", f"/reviews/{intent.pk}/", "/login/", "/reviews/999/", *TEAM):
             client.get(url)
     writes = [one["sql"] for one in seen if re.match(r"\s*(INSERT|UPDATE|DELETE)", one["sql"])]
     assert writes == []
@@ -172,3 +212,12 @@ def test_an_attempt_that_still_runs_and_a_late_answer_are_told_apart() -> None:
     html = page(intent)
     assert "late answer:" in html
     assert State.NEEDS_REVIEW in html or "Needs review" in html
+
+
+def test_what_was_lost_in_another_site_mode_says_the_one_way_out() -> None:
+    stopped = seed.Step(
+        EntryKind.INVALID,
+        {"to_state": State.NEEDS_REVIEW, "code": "site_mode_changed", "known": "unknown", "next_action": "fix_config"},
+    )
+    html = page(make_case((*seed.attempt(Outcome.UNKNOWN, "unknown.deadline", State.RETRY), stopped)))
+    assert "close it with what you know, or set NOTIFYOPS_SITE_MODE back" in html

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
 from notifications.models import Intent
 from reviews import actions
 from reviews.models import VERBS, Review
-from reviews.person import from_host
+from reviews.person import from_host, from_user
 from tests.reviews import cases
 from tests.reviews.cases import login, make_case, order, post
 
@@ -20,30 +23,43 @@ REASON = {
     "reopen": "new_information",
     "approve": "content_checked",
     "adopt": "evidence_found",
+    "decline": "no_longer_needed",
+    "withdraw": "sent_in_error",
 }
+# What a verb asks for beside reason and text.
+MORE = {"correct": {"address": "bea@example.com"}, "wait": {"minutes": "15"}}
 MAY = {
     "sam": set(),
     "vera": set(),
-    "olga": {"retry", "undo", "query", "close", "note"},
+    "olga": {"retry", "undo", "query", "close", "note", "wait", "resume", "take", "release"},
     "lena": set(VERBS),
+}
+STEPS = {
+    "query": cases.UNKNOWN,
+    "adopt": cases.FOUND_TWICE,
+    "correct": cases.BOUNCED,
+    "resend": cases.UNDECIDED,
 }
 
 
 def case_for(verb: str, name: str) -> Intent:
     """Make a case in which the verb is allowed, for whoever has its permission."""
-    if verb == "approve":
+    if verb in ("approve", "decline"):
         return make_case((), type="report_approved")
-    if verb == "query":
-        return make_case(cases.UNKNOWN)
-    if verb == "adopt":
-        return make_case(cases.FOUND_TWICE)
+    if verb in STEPS:
+        return make_case(STEPS[verb])
     intent = make_case()
     if verb == "undo":
         post(login(name), intent, "retry", reason_code="code_fixed")
         if name in ("sam", "vera"):
             actions.perform("retry", intent.pk, order(intent, "code_fixed"), from_host())
-    if verb == "reopen":
-        actions.perform("close", intent.pk, order(intent, "duplicate"), from_host())
+    if verb in ("release", "take_over"):  # taken by oneself, or by another
+        holder = from_user(User.objects.get(username=name)) if verb == "release" else from_host()
+        actions.perform("take", intent.pk, order(intent), replace(holder, verbs=frozenset(VERBS)))
+    before = {"resume": "wait", "reopen": "close"}.get(verb, "")
+    if before:
+        code = "duplicate" if before == "close" else ""
+        actions.perform(before, intent.pk, replace(order(intent, code), minutes=15), from_host())
     return Intent.objects.get(pk=intent.pk)
 
 
@@ -53,7 +69,8 @@ def test_every_verb_is_done_or_refused_by_role_and_refusals_are_recorded(name) -
     for verb in VERBS:
         intent = case_for(verb, name)
         refused_before = Review.objects.filter(outcome="refused", action=verb).count()
-        response = post(client, intent, verb, reason_code=REASON.get(verb, ""), reason=EXPLAINED)
+        more = {"typed": intent.report_id, "confirmed": "yes"} if verb == "resend" else MORE.get(verb, {})
+        response = post(client, intent, verb, reason_code=REASON.get(verb, ""), reason=EXPLAINED, **more)
         after = Intent.objects.get(pk=intent.pk)
         refused = Review.objects.filter(outcome="refused", action=verb).count() - refused_before
         if verb in MAY[name]:
@@ -91,7 +108,7 @@ def test_a_lead_sees_the_record_in_the_admin_and_may_edit_accounts_only() -> Non
     client = login("lena")
     for model in ("intent", "logentry", "provideraccount", "configrevision"):
         assert client.get(f"/admin/notifications/{model}/").status_code == 200
-    for model in ("review", "note"):
+    for model in ("review", "note", "approvalrequest"):
         assert client.get(f"/admin/reviews/{model}/").status_code == 200
     account = ProviderAccount.objects.get()
     edit = client.get(f"/admin/notifications/provideraccount/{account.pk}/change/")

@@ -33,13 +33,20 @@ def test_a_case_is_listed_with_its_facts_and_linked_by_its_id() -> None:
     assert f'href="/reviews/{intent.pk}/">acme/report-ready/r-1</a>' in html
     for fact in (
         "r-1",
-        "resend.422.validation_error",
+        "resend.<wbr>422.<wbr>validation_<wbr>error",
         "422 validation error",
         "Invalid",
         "Correct the address",
         "resend",
     ):
         assert fact in html
+
+
+def test_one_case_is_told_in_the_singular_and_none_or_two_in_the_plural() -> None:
+    make_case(cases.NOT_SENT, "one")
+    assert re.search(r"<b>1</b> case matches ", page())
+    make_case(cases.NOT_SENT, "two")
+    assert re.search(r"<b>2</b> cases match ", page())
 
 
 def test_what_stops_being_safe_first_comes_first_and_what_has_no_window_last() -> None:

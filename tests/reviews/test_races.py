@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -12,13 +12,14 @@ import pytest
 from django.db import connections
 
 from notifications.models import Intent, LogEntry
-from reviews.models import Note, Review
+from reviews.models import ApprovalRequest, Note, Review
+from tests.reviews import cases
 from tests.reviews.cases import login, make_case, post
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
-def all_at_once(calls: list[Callable[[], Any]]) -> list[int]:
+def all_at_once(calls: Sequence[Callable[[], Any]]) -> list[int]:
     """Run the calls in threads of their own; give the HTTP statuses."""
 
     def one(call: Callable[[], Any]) -> int:
@@ -100,3 +101,38 @@ def test_a_retry_that_a_worker_has_taken_cannot_be_undone(as_role) -> None:
     assert post(client, retried, "undo").status_code == 409
     assert post(client, Intent.objects.get(pk=intent.pk), "undo").status_code == 422
     assert Intent.objects.get(pk=intent.pk).state == "sending"
+
+
+def test_twenty_posts_of_one_correction_owe_one_notification() -> None:
+    intent = make_case(cases.BOUNCED)
+    clients = [login("lena") for _ in range(20)]
+    fields = {"address": "bea@example.com", "reason": "A letter was missing.", "action_token": str(uuid4())}
+    statuses = all_at_once([partial(post, c, intent, "correct", **fields) for c in clients])
+    assert sorted(statuses) == [200] * 19 + [303]
+    assert Intent.objects.filter(supersedes_id=intent.pk).count() == 1
+
+
+def test_of_two_leads_who_correct_at_once_one_wins_and_the_other_is_told() -> None:
+    intent = make_case(cases.BOUNCED)
+    calls: list[Callable[[], Any]] = [
+        partial(post, login(name), intent, "correct", address=f"{name}@example.com", reason="A letter was missing.")
+        for name in ("lena", "bob_lead")
+    ]
+    assert sorted(all_at_once(calls)) == [303, 409]
+    assert Intent.objects.filter(supersedes_id=intent.pk).count() == 1
+
+
+def test_of_two_who_confirm_and_decline_at_once_one_wins() -> None:
+    intent = make_case(cases.UNDECIDED, "r-1")
+    asked = post(login("lena"), intent, "resend", typed="r-1", confirmed="yes", reason="Agreed with the owner.")
+    assert asked.status_code == 303
+    row = Intent.objects.get(pk=intent.pk)
+    statuses = all_at_once(
+        [
+            partial(post, login("bob_lead"), row, "approve", confirmed="yes"),
+            partial(post, login("lena"), row, "decline", reason_code="no_longer_needed"),
+        ]
+    )
+    assert sorted(statuses) == [303, 409]
+    outcome = ApprovalRequest.objects.get(intent_id=intent.pk).outcome
+    assert (Intent.objects.get(pk=intent.pk).state == "retry") is (outcome == "confirmed")

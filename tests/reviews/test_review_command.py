@@ -45,7 +45,7 @@ def test_a_cut_off_list_says_how_many_there_are() -> None:
 def test_a_case_is_shown_by_its_id_with_what_may_be_done() -> None:
     make_case(cases.WINDOW_OVER, "r-1", workspace="acme")
     shown = as_json("show", "acme/report-ready/r-1", "--workspace", "acme")
-    assert shown["allowed"] == ["query", "close", "note"]
+    assert shown["allowed"] == ["query", "close", "wait", "withdraw", "note"]
     assert "needs evidence" in shown["forbidden"]["retry"]
     assert shown["recipient"] == "a•••@e•••.com"
     assert "forbidden" in review("show", "acme/report-ready/r-1", "--workspace", "acme")
@@ -105,3 +105,11 @@ def test_a_key_of_another_workspace_is_named_with_its_place() -> None:
 def test_a_filter_that_cannot_be_read_is_refused(words) -> None:
     with pytest.raises(CommandError, match="--"):
         review(*words)
+
+
+def test_the_help_of_the_list_says_what_a_search_finds(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        call_command("review", "list", "--help")
+    told = " ".join(capsys.readouterr().out.split())
+    assert "--q Q only what has an ID or report ID that begins so" in told
+    assert "only this q" not in told

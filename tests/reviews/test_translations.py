@@ -11,7 +11,9 @@ from django.utils import translation
 from notifications.policy.codes import OWN_CODES
 from reviews import hints
 
-CATALOGUES = sorted(Path().glob("*/locale/zh_Hans/LC_MESSAGES/django.po"))
+CATALOGUES = sorted(
+    path for depth in ("*", "*/*") for path in Path().glob(f"{depth}/locale/zh_Hans/LC_MESSAGES/django.po")
+)
 
 
 @pytest.mark.parametrize("code", sorted(OWN_CODES))
@@ -21,7 +23,7 @@ def test_every_code_of_ours_has_its_sentence_in_chinese(code) -> None:
 
 
 def test_no_message_is_left_untranslated_or_doubtful() -> None:
-    assert len(CATALOGUES) == 2
+    assert len(CATALOGUES) == 3
     for catalogue in CATALOGUES:
         text = catalogue.read_text(encoding="utf-8")
         entries = text.split("\n\n")[1:]

@@ -51,6 +51,7 @@ def in_one_window(calls: Callable[[], list[Heard]]) -> list[Heard]:
     raise AssertionError("this machine is too busy to make these calls within one second")
 
 
+@pytest.mark.slow
 def test_the_rate_window_refuses_what_exceeds_it_and_says_when_to_come_back() -> None:
     with running_sandbox(rate_per_s=3) as sandbox:
         first, *_, fourth = in_one_window(lambda: [send(sandbox) for _ in range(4)])
@@ -66,6 +67,7 @@ def test_the_rate_window_refuses_what_exceeds_it_and_says_when_to_come_back() ->
         assert send(sandbox).status == 200
 
 
+@pytest.mark.slow
 def test_the_rate_is_checked_before_the_key() -> None:
     with running_sandbox(rate_per_s=1) as sandbox:
         _, second = in_one_window(

@@ -1,4 +1,4 @@
-"""docs/handed-cases.md and docs/guarantees.md name only tests that exist."""
+"""docs/handed-cases.md, docs/guarantees.md and docs/failure-windows.md name only tests that exist."""
 
 from __future__ import annotations
 
@@ -33,4 +33,14 @@ def test_the_safeguards_of_the_guarantees_are_shown_by_tests_that_exist() -> Non
     known = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     named = re.findall(r"`(test_\w+)`", (ROOT / "docs/guarantees.md").read_text())
     assert len(named) >= 16
+    assert [test for test in named if f"def {test}(" not in known] == []
+
+
+def test_every_failure_window_is_played_by_tests_that_exist() -> None:
+    known = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| ([^|]+) \|$", (ROOT / "docs/failure-windows.md").read_text(), re.M)
+    windows = {window: re.findall(r"`(test_\w+)`", tests) for window, tests in rows if window not in ("window", "--")}
+    assert len(windows) >= 40
+    assert [window for window, tests in windows.items() if not tests] == []
+    named = {test for tests in windows.values() for test in tests}
     assert [test for test in named if f"def {test}(" not in known] == []

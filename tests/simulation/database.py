@@ -11,7 +11,9 @@ from typing import Any, Final
 import psycopg
 from psycopg.types.json import Jsonb
 
+from notifications import door
 from notifications.delivery.link import PINNED
+from notifications.states import EntryKind, State
 
 Session = psycopg.Connection[Any]
 
@@ -24,8 +26,15 @@ SETTINGS: Final = (
 )
 _CLOCK: Final = "SELECT set_config('notifyops_test.now', %s, false)"
 _ACCOUNT: Final = """
-INSERT INTO notifyops_private.notifications_provideraccount (name, kind, channel, sender, api_key_ref)
-VALUES (%(name)s, 'simulated', %(name)s, 'Acme <reports@example.com>', '') RETURNING id
+INSERT INTO notifyops_private.notifications_provideraccount
+    (name, kind, channel, sender, api_key_ref, declares_receipts)
+VALUES (%(name)s, 'simulated', %(name)s, 'Acme <reports@example.com>', '', true) RETURNING id
+"""
+# The chores ask about every account's messages, and must not find another world's.
+_OPEN: Final = """
+SELECT id, seq FROM notifyops_private.notifications_intent
+WHERE account_id = %s AND (state = 'needs_review' OR confirm_at IS NOT NULL
+    OR (state = 'accepted' AND delivery_status IN ('none', 'deferred')))
 """
 
 
@@ -39,7 +48,7 @@ class Database:
         self.owner = self._opened("owner")
         self.owner.execute("SET notifyops_test.now = '2026-03-01T00:00:00Z'")
         self.owner.execute("SELECT notifyops_private.ensure_partitions_v1()")
-        for table in ("intent", "content", "prepared", "circuit", "intentkey"):
+        for table in ("intent", "content", "prepared", "circuit", "intentkey", "parkedreceipt", "question"):
             # A vacuum's short locks would make schedules differ; statistics of empty tables, their plans.
             self.owner.execute(
                 f"ALTER TABLE notifyops_private.notifications_{table} SET (autovacuum_enabled = off)".encode()
@@ -57,6 +66,19 @@ class Database:
             return
         session.rollback()
         self._free[role].append(session)
+
+    def put_away(self, account: int) -> None:
+        """Close what a world has left open, so that the next one's chores do not ask about it."""
+        self.owner.execute("DELETE FROM notifyops_private.notifications_parkedreceipt")
+        self.owner.execute("DELETE FROM notifyops_private.notifications_question")
+        self.owner.execute("DELETE FROM notifyops_private.notifications_pause")
+        # Every chore would tend it, and find nothing of its own.
+        self.owner.execute("DELETE FROM notifyops_private.notifications_recovery")
+        left = self.owner.execute(_OPEN, (account,)).fetchall()
+        entries = [
+            door.Entry(id=intent, to_state=State.CLOSED, seq=seq, reason_code="test_data") for intent, seq in left
+        ]
+        door.append(EntryKind.CLOSED, entries, actor="user:olga")
 
     def new_account(self, name: str) -> int:
         """Make a provider's account with a channel of its own: a schedule sees nothing of the others."""
@@ -90,5 +112,5 @@ def set_clock(session: Session, now: datetime) -> None:
 
 def enqueue_values(item: dict[str, Any]) -> tuple[str, list[Any]]:
     """Give the call that owes one notification."""
-    query = "SELECT id, created FROM notifyops.enqueue(%s, %s, 'ana@example.com', %s, %s)"
-    return query, [item["kind"], item["report"], Jsonb({"title": "Q3"}), Jsonb(item["options"])]
+    query = "SELECT id, created FROM notifyops.enqueue(%s, %s, %s, %s, %s)"
+    return query, [item["kind"], item["report"], item["to"], Jsonb({"title": "Q3"}), Jsonb(item["options"])]

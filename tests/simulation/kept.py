@@ -46,7 +46,8 @@ def keep_counts(chunk: int, coverage: Coverage) -> None:
     """Write one chunk's counts; whole or not at all, since another process may be reading."""
     path = run_folder() / f"chunk-{chunk}.json"
     counts = {"schedules": coverage.schedules, "steps": coverage.steps, "taken": coverage.taken}
-    path.with_suffix(".new").write_text(json.dumps(counts | {"points": coverage.points}), encoding="utf-8")
+    counts |= {"points": coverage.points, "doubts": coverage.doubts}
+    path.with_suffix(".new").write_text(json.dumps(counts), encoding="utf-8")
     path.with_suffix(".new").rename(path)
 
 
@@ -57,7 +58,8 @@ def counts_of_all(chunks: int) -> Coverage | None:
         return None
     together = Coverage()
     for one in _read(paths):
-        together.add(Coverage(one["schedules"], one["steps"], Counter(one["taken"]), Counter(one["points"])))
+        counters = (Counter(one[name]) for name in ("taken", "points", "doubts"))
+        together.add(Coverage(one["schedules"], one["steps"], *counters))
     return together
 
 

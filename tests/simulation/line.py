@@ -223,7 +223,11 @@ class Wires:
 
     def moment(self) -> datetime:
         """Give the database's own time."""
-        return at(self.scheduler.now + self.scheduler.database_off_by_s, self.start)
+        return self.moment_at(self.scheduler.now)
+
+    def moment_at(self, seconds: float) -> datetime:
+        """Give what the database's clock shows, or would show, then."""
+        return at(seconds + self.scheduler.database_off_by_s, self.start)
 
     def lease_left_s(self, intent: int, worker: str) -> float:
         """Give how long the worker still holds the intent's lease, as all others see it; 0 where it does not."""

@@ -12,6 +12,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Final
 
 from notifications.providers.base import Capabilities, Message, NotWritten, Request, SendResult
@@ -68,6 +69,12 @@ class Acceptance:
     key: str
     intent: int
     message_id: str
+    written_at: float
+    sent: dict[str, Any]  # what its bytes say
+
+    @property
+    def generation(self) -> int:
+        return int(self.sent["tags"]["generation"])
 
 
 @dataclass(slots=True)
@@ -89,17 +96,39 @@ class Written:
     ended: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Underway:
+    """A request that has left us and of which nobody knows yet whether it will be accepted."""
+
+    intent: int
+    generation: int
+    written_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """A look-up's "not found" of what was there; `at` is the database's time."""
+
+    intent: int
+    at: datetime
+    detail: str
+
+
 @dataclass(slots=True)
 class SimulatedProvider:
     """What was accepted, what is remembered, and what was seen that should not have been."""
 
     scheduler: Scheduler
     keyed: bool
+    name: str
     lease_left_s: Callable[[int, str], float]
+    on_accepted: Callable[[Acceptance], None] = lambda _: None
     accepted: list[Acceptance] = field(default_factory=list)
     lied_about: set[int] = field(default_factory=set)
     complaints: list[str] = field(default_factory=list)
-    on_the_way: int = 0
+    absences: list[Absence] = field(default_factory=list)
+    on_the_way: list[Underway] = field(default_factory=list)
+    first_heard: dict[int, float] = field(default_factory=dict)
     requests: int = 0
     _slots: dict[str, Slot] = field(default_factory=dict)
     _digests: dict[str, set[bytes]] = field(default_factory=lambda: defaultdict(set))
@@ -119,6 +148,7 @@ class SimulatedProvider:
         if len(self._digests[request.key]) > 1:
             self.complaints.append(f"other bytes under one key: {request.key}")
         self.requests += 1
+        self.first_heard.setdefault(intent, now)
         written = Written(intent, by, now + left_s)
         self._written.append(written)
         return written
@@ -135,16 +165,22 @@ class SimulatedProvider:
             if self._held(request, self.scheduler.now) is not None:
                 return
             self._slots[request.key] = Slot(_digest(request), self.scheduler.now)
-        self.on_the_way += 1
+        tags = json.loads(request.body)["tags"]
+        underway = Underway(int(tags["intent"]), int(tags["generation"]), self.scheduler.now)
+        self.on_the_way.append(underway)
         due_at = self.scheduler.now + after_s
 
         def arrive() -> None:
-            self.on_the_way -= 1
+            self.on_the_way.remove(underway)
             if holds_key or self._held(request, due_at) is None:
-                self._accept(request, due_at)
+                self._accept(request, due_at, written_at=underway.written_at)
 
         assert self.scheduler.loop is not None
         self.scheduler.loop.call_at(due_at, arrive)
+
+    def forget_bytes(self) -> None:
+        """Compare no bytes with those of a time that the database has forgotten."""
+        self._digests.clear()
 
     def forgets(self, request: Request) -> None:
         """Break the promise: the next request under this key is a new message."""
@@ -159,10 +195,13 @@ class SimulatedProvider:
             return CONFLICT
         return IN_FLIGHT if slot.message_id is None else _accepted(slot.message_id)
 
-    def _accept(self, request: Request, now: float) -> SendResult:
-        message_id = f"mail-{len(self.accepted) + 1}"
-        self.accepted.append(Acceptance(now, request.key, intent_of(request), message_id))
+    def _accept(self, request: Request, now: float, written_at: float | None = None) -> SendResult:
+        message_id = f"{self.name}-mail-{len(self.accepted) + 1}"
+        sent = json.loads(request.body)
+        one = Acceptance(now, request.key, int(sent["tags"]["intent"]), message_id, written_at or now, sent)
+        self.accepted.append(one)
         self._slots[request.key] = Slot(_digest(request), now, message_id)
+        self.on_accepted(one)
         return _accepted(message_id)
 
 

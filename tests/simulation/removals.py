@@ -35,9 +35,10 @@ class Catch(NamedTuple):
 
 def caught(database: Database, number: int) -> Catch | None:
     """Play schedules without one safeguard until a promise is broken; None where none was within the limit."""
-    with SAFEGUARDS[number].removal(database):
+    one = SAFEGUARDS[number]
+    with one.removal(database):
         for seed in range(LIMIT):
-            outcome = play(database, seed, Coverage(), f"s{number}")
+            outcome = play(database, seed, Coverage(), f"s{number}", restores=one.restores)
             # An error of our own would be seen in production too, but it is not the harm.
             checks = {one.check for one in outcome.violations} - {"unexpected_error"}
             if checks:

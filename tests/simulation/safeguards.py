@@ -6,11 +6,10 @@ A text that is not found any more is an error: the removal must be written anew,
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from notifications.delivery import claim as claiming
@@ -24,52 +23,9 @@ from notifications.states import EntryKind, Known, LossModel, State
 from notifications.types import Registry, registry
 from tests.simulation.database import Database
 from tests.simulation.line import Line
-
-Removal = Callable[[Database], AbstractContextManager[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Safeguard:
-    """One safeguard: its name, what is done to remove it, and the removal."""
-
-    name: str
-    removed: str
-    removal: Removal
-
-
-@contextlib.contextmanager
-def put(owner: Any, name: str, value: Any) -> Iterator[None]:
-    """Put another value at a name while the block runs."""
-    real = getattr(owner, name)
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        setattr(owner, name, real)
-
-
-@contextlib.contextmanager
-def cut(database: Database, function: str, old: str, new: str) -> Iterator[None]:
-    """Change the text of one of the database's functions while the block runs."""
-    query = "SELECT pg_get_functiondef(%s::regproc)"
-    row = database.owner.execute(query, (f"notifyops_private.{function}",)).fetchone()
-    assert row is not None
-    text = str(row[0])
-    assert text.count(old) == 1, f"{function} does not say {old!r} once any more: write this removal anew"
-    database.owner.execute(text.replace(old, new).encode())
-    try:
-        yield
-    finally:
-        database.owner.execute(text.encode())
-
-
-@contextlib.contextmanager
-def all_of(*removals: AbstractContextManager[Any]) -> Iterator[None]:
-    """Remove what stands in several places."""
-    with contextlib.ExitStack() as stack:
-        for removal in removals:
-            stack.enter_context(removal)
-        yield
+from tests.simulation.removing import Removal, Safeguard, all_of, cut, put
+from tests.simulation.safeguards_of_answers import ANSWERS
+from tests.simulation.safeguards_of_orders import ORDERS
 
 
 def leases(change: Callable[[Shop, Lease], Lease]) -> Removal:
@@ -167,13 +123,13 @@ def _always_anew(database: Database) -> AbstractContextManager[None]:
 
     return all_of(
         put(claiming, "pick", pick),
-        cut(database, "barred_v1", "'not_sent') THEN 'ambiguous' END", "'not_sent') THEN NULL END"),
+        cut(database, "barred_v1", "THEN 'ambiguous' END END", "THEN NULL END END"),
     )
 
 
 NO_LEASE: Final = "(i.next_attempt_at <= t OR i.state = 'sending')"
 DUE: Final = "AND i.lane = s.lane AND i.next_attempt_at <= t"
-SAFEGUARDS: Final = (
+SENDING: Final = (
     Safeguard(
         "stable key",
         "each attempt has a key of its own",
@@ -226,3 +182,4 @@ SAFEGUARDS: Final = (
     Safeguard("never_twice", "repeated like any other type", leases(_careless_types)),
     Safeguard("a new generation only where nothing can have arrived", "any retry makes one", _always_anew),
 )
+SAFEGUARDS: Final = SENDING + ANSWERS + ORDERS

@@ -10,7 +10,7 @@ import pytest
 
 from tests.simulation import kept
 from tests.simulation.database import Database
-from tests.simulation.faults import PAIRS, Call, Coverage, Fault
+from tests.simulation.faults import WANTED, Call, Coverage, Fault
 from tests.simulation.schedule import play
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -42,10 +42,10 @@ def _tell(say: Callable[[str], None], coverage: Coverage, failed: list[int], too
     taken = " ".join(f"{fault} {coverage.of(fault)}" for fault in Fault)
     calls = sum(coverage.taken[f"call × {call}"] for call in Call)
     missing = coverage.missing()
-    pairs = len(PAIRS) + len(Call)
+    say(f"\n  in doubt, and at the provider: {dict(coverage.doubts)}")
     say(
         f"\n{coverage.schedules} schedules, {coverage.schedules / took_s:.1f} a second, {coverage.steps} steps, "
         f"{calls} calls; failed: {failed or 'none'}\n  {taken}\n"
-        f"  points and faults: {pairs - len(missing)} of {pairs} pairs taken{', not: ' if missing else ''}"
+        f"  points and faults: {len(WANTED) - len(missing)} of {len(WANTED)} pairs taken{', not: ' if missing else ''}"
         f"{', '.join(missing)}"
     )

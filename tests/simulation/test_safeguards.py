@@ -12,7 +12,8 @@ from tests.simulation import removals
 from tests.simulation.database import Database
 from tests.simulation.faults import Call, Coverage
 from tests.simulation.provider import Adapter
-from tests.simulation.safeguards import SAFEGUARDS, put
+from tests.simulation.removing import put
+from tests.simulation.safeguards import SAFEGUARDS
 from tests.simulation.schedule import play
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -22,10 +23,9 @@ BASE = Path(__file__).parents[2]
 def by_turns(count: int) -> list[int]:
     """Choose by the text of what is guarded: each change of the core has its own three."""
     text = hashlib.sha256()
-    for path in sorted((BASE / "notifications").glob("delivery/*.py")) + sorted(
-        (BASE / "notifications" / "sql").glob("*_v1.sql")
-    ):
-        text.update(path.read_bytes())
+    for pattern in ("delivery/*.py", "receipts/*.py", "sql/*_v1.sql"):
+        for path in sorted((BASE / "notifications").glob(pattern)):
+            text.update(path.read_bytes())
     first = int.from_bytes(text.digest()[:4], "big")
     return sorted((first + place * (len(SAFEGUARDS) // count)) % len(SAFEGUARDS) for place in range(count))
 

@@ -6,7 +6,8 @@ import pytest
 
 from tests.simulation import kept
 from tests.simulation.database import Database
-from tests.simulation.faults import POINTS, Coverage
+from tests.simulation.faults import Coverage
+from tests.simulation.points import POINTS
 from tests.simulation.schedule import play
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -24,7 +25,9 @@ def test_no_promise_is_broken_whatever_happens(simulated: Database, chunk: int) 
     kept.keep_counts(chunk, coverage)
     together = kept.counts_of_all(CHUNKS)
     if together is not None:  # whichever process ends last looks at all of them
-        assert together.missing() == []
+        assert not together.missing(), together.missing()
+        # Of what the provider has and nobody knew of, all but one in a hundred ends without a person.
+        assert together.doubts["alone"] >= 99 * together.doubts["left"], together.doubts
         assert set(POINTS) - set(together.points) == set()
 
 

@@ -13,6 +13,7 @@ from notifications.delivery.link import is_away
 from notifications.delivery.recorder import Recorder
 from notifications.delivery.shop import Shop
 from notifications.door import next_due_s
+from tests.simulation import restoring
 from tests.simulation.line import Link
 from tests.simulation.scheduler import Process
 from tests.simulation.world import World
@@ -32,6 +33,9 @@ async def work(world: World, process: Process) -> None:
     while world.is_calm or world.rng.random() > STOPS:
         await world.turn("worker idle")
         records.check()
+        if not restoring.may_send(world):
+            await asyncio.sleep(5.0 if not world.is_calm else 30.0)
+            continue
         try:
             nap_s = await worker.claims(claims)
         except psycopg.Error as error:
@@ -65,6 +69,7 @@ class Worker:
             return 1.0
         line = await link.get()
         leases = await claiming.claim(line, self.shop, worker=self.process.name, room=room)
+        self.world.probes += [(lease.id, lease.attempt) for lease in leases if lease.probe]
         for lease in leases:
             task = asyncio.create_task(self._call(lease))
             self.calls.add(task)
@@ -72,9 +77,10 @@ class Worker:
         if leases:
             return 0.0
         if not self.world.is_calm:
-            return self.world.rng.choice((0.5, 2.0, 6.0))
+            return self.world.rng.choice((2.0, 6.0, 15.0))
         due_s = await next_due_s(line, list(self.shop.accounts))
-        return 120.0 if due_s is None else due_s + self.world.rng.choice((0.5, 1.0, 5.0))
+        # A loop polls: what was paused may be resumed before its time.
+        return min(300.0, 300.0 if due_s is None else due_s + self.world.rng.choice((0.5, 1.0, 5.0)))
 
     async def _call(self, lease: Lease) -> None:
         # Leases wait for a place: time passes before the call.

@@ -7,22 +7,30 @@ import contextlib
 import contextvars
 import random
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from notifications.delivery import lease
 from notifications.delivery.shop import Account, Rules, Shop
+from notifications.states import DeliveryStatus
+from notifications.types import Registry, registry
+from tests.simulation.courier import Courier
 from tests.simulation.database import Database
 from tests.simulation.eventloop import SimulatedLoop
-from tests.simulation.faults import Coverage, Plan
+from tests.simulation.faults import Coverage, Fault, Plan
 from tests.simulation.line import Wires
 from tests.simulation.provider import KEYED, KEYLESS, Adapter, SimulatedProvider
 from tests.simulation.scheduler import PACES, PROCESS, Process, Scheduler
 
-STORM: Final = (200, 360)
+STORM: Final = (340, 560)
+SITE: Final = "simulation"
 # Everything is settled within two hours of the world's time once the faults stop.
 SETTLES_WITHIN_S: Final = 7200.0
+# So long people go on with what is in doubt: only then may they rely on a provider that has settled.
+PEOPLE_STAY_S: Final = 420.0
+# Who restores the database, and alone lives while it is away.
+RESTORER: Final = "vera"
 # Looking at the database costs: not more often than this.
 LOOK_S: Final = 25.0
 
@@ -40,6 +48,10 @@ class World:
     wires: Wires
     provider: SimulatedProvider
     account: int
+    courier: Courier
+    types: Registry
+    # What the provider said of messages' fates when it was asked, by intent.
+    said: dict[int, set[DeliveryStatus]] = field(default_factory=dict)
     releases: int = 0
     booted: int = 0
     owed: list[str] = field(default_factory=list)
@@ -47,6 +59,13 @@ class World:
     is_over: bool = False
     calm_since: float | None = None
     finished: asyncio.Event = field(default_factory=asyncio.Event)
+    # The moment of the copy that was put back, once it is; and whose sending is forgotten.
+    copied_at: datetime | None = None
+    is_restored: bool = False
+    forgotten: set[int] = field(default_factory=set)
+    # Attempts that were an open circuit's probes: intent and attempt.
+    probes: list[tuple[int, int]] = field(default_factory=list)
+    _silent: list[tuple[Role, str]] = field(default_factory=list)
     _roles: dict[Process, Role] = field(default_factory=dict)
 
     @property
@@ -57,8 +76,8 @@ class World:
     def is_calm(self) -> bool:
         return self.scheduler.plan.calm
 
-    async def turn(self, point: str) -> None:
-        await self.scheduler.turn(point)
+    async def turn(self, point: str) -> Fault | None:
+        return await self.scheduler.turn(point)
 
     def fixed_rng(self, name: str) -> random.Random:
         """Give dice that fall the same whenever they are asked for."""
@@ -71,9 +90,32 @@ class World:
         for process in list(self.scheduler.processes):
             self.scheduler.kill(process)
 
+    @property
+    def is_away(self) -> bool:
+        """Whether the installation is down for a restore."""
+        return self.copied_at is not None and not self.is_restored
+
+    def silence(self) -> None:
+        """Kill every process but the restorer's; they start again when the database is back."""
+        for process in list(self.scheduler.processes):
+            name = process.name.partition(".")[0]
+            if name != RESTORER:
+                self._silent.append((self._roles.pop(process), name))
+                self.scheduler.kill(process)
+
+    def rouse(self) -> None:
+        """Start again what was silenced, and what ended meanwhile."""
+        self.is_restored = True
+        silent, self._silent = self._silent, []
+        for role, name in silent:
+            self.boot(role, name)
+
     def boot(self, role: Role, name: str) -> None:
         """Start a process in its role; where it ends or is killed, another takes its place."""
         if self.is_over:
+            return
+        if self.is_away and name != RESTORER:
+            self._silent.append((role, name))
             return
         self.booted += 1
         process = Process(f"{name}.{self.booted}", boot_clock=1000.0 * len(name.rstrip("12")))
@@ -102,8 +144,9 @@ class World:
         promises = KEYED if self.provider.keyed else KEYLESS
         adapter = Adapter(self.provider, self.scheduler.plan, process, self.releases, clock, promises)
         account = Account(self.account, self.channel, "Acme <reports@example.com>", adapter, 10.0)
-        rules = Rules(site="simulation", retry_delays_s=(20.0, 60.0))
-        return Shop(rules, {self.account: account}, rng=random.Random(self.rng.random()), clock=clock)
+        rules = Rules(site=SITE, retry_delays_s=(20.0, 60.0))
+        dice = random.Random(self.rng.random())
+        return Shop(rules, {self.account: account}, types=self.types, rng=dice, clock=clock)
 
     def _ended(self, process: Process, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and process.alive:
@@ -138,9 +181,20 @@ def made(database: Database, seed: int, coverage: Coverage, mark: str) -> World:
         channel=channel,
         scheduler=scheduler,
         wires=wires,
-        provider=SimulatedProvider(scheduler, rng.random() < 0.75, wires.lease_left_s),
+        provider=SimulatedProvider(scheduler, rng.random() < 0.75, channel, wires.lease_left_s),
         account=database.new_account(channel),
+        courier=Courier(scheduler, wires.start, rng.random() < 0.25),
+        types=_types(confirm=rng.random() < 0.5),
     )
+    world.provider.on_accepted = world.courier.follow
     scheduler.loop = SimulatedLoop(scheduler)
     scheduler.on_crash = world.crashed
     return world
+
+
+def _types(*, confirm: bool) -> Registry:
+    """Give production's types, some of which want to hear that they arrived."""
+    types = Registry()
+    for kind in registry:
+        types.add(replace(kind, confirm=confirm and kind.name in ("report_ready", "report_once")))
+    return types

@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from notifications.cli import seed
+from notifications.cli.terminal import counted
 from notifications.models import Intent
 
 # Closed by the review command, so that its case shows a decision with its reason.
@@ -36,6 +37,5 @@ class Command(BaseCommand):
             key = f"report-ready/{CLOSED}"
             call_command("review", "close", key, reason_code="delivered_elsewhere", stdout=StringIO())
         waiting = Intent.objects.filter(state="needs_review").count()
-        self.stdout.write(
-            f"{len(made)} demo notifications added, {len(played) - len(made)} were there; {waiting} need review."
-        )
+        there, needing = counted(len(played) - len(made), "was", "were"), counted(waiting, "needs", "need")
+        self.stdout.write(f"{len(made)} demo notifications added, {there} there; {needing} review.")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import sys
+from collections.abc import Callable
+from typing import Any, Final
 from uuid import uuid4
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from reviews import actions, terminal
+from reviews import actions, terminal, terminal_team
+from reviews.bulk import command
 from reviews.filters import ANY_STATE
 from reviews.models import VERBS
 from reviews.person import from_host
@@ -22,10 +25,28 @@ _HELP = {
     "query": "ask the provider whether it has the message",
     "adopt": "take the provider's word that it has the message",
     "approve": "release what waits for approval",
+    "decline": "say no to what waits for approval, or to a resend that was asked for",
+    "correct": "owe it to another address; reads the address from stdin unless --to gives it",
+    "resend": "ask for a second message where nobody can tell; a second lead approves it",
+    "resume": "take up again what was set aside",
+    "wait": "set a case aside for some minutes; then the provider is asked, where it may have the message",
+    "withdraw": "take it back, and with --erase its content too",
     "close": "settle the case without another attempt",
     "reopen": "bring a closed case back into review",
     "note": "write a remark that stays for ever",
+    "take": "take a case for 15 minutes; others are refused meanwhile",
+    "release": "give an own case back",
+    "take_over": "take over a case that somebody else has taken, with a reason",
 }
+_OF_THE_TEAM: Final[dict[str, Callable[[dict[str, Any]], tuple[Any, str]]]] = {
+    "next": terminal_team.take_next,
+    "log": terminal_team.logged,
+    "stats": lambda _options: terminal_team.figures(),
+    "views": terminal_team.views,
+}
+
+
+_SEARCHED = "only what has an ID or report ID that begins so, or this provider message ID; several words: whole IDs"
 
 
 class Command(BaseCommand):
@@ -38,19 +59,21 @@ class Command(BaseCommand):
         verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
         listing = verbs.add_parser("list", help="the queue, what stops being safe first")
         for name in terminal.FILTERS:
-            listing.add_argument(f"--{name}", default="", help=f"only this {name}; as in the console's filter")
+            told = _SEARCHED if name == "q" else f"only this {name}; as in the console's filter"
+            listing.add_argument(f"--{name}", default="", help=told)
         listing.add_argument("--state", default="", help=f"another state than needs_review, or {ANY_STATE}")
         listing.add_argument("--limit", type=int, default=50, help="how many at most (1 to 1000; default 50)")
         listing.add_argument("--json", action="store_true", help="print one JSON array")
         _with_key(verbs.add_parser("show", help="one case, and what may be done with it"))
+        command.add_arguments(verbs)
         for verb in VERBS:
             one = _with_key(verbs.add_parser(verb, help=_HELP[verb]))
             codes = f"one of: {', '.join(CODES[verb])}" if CODES[verb] else "not used"
             one.add_argument("--reason-code", default="", help=codes)
             one.add_argument("--reason", default="", help="10 to 500 characters; people by ID, no addresses")
-            if verb == "retry":
-                one.add_argument("--confirm", action="store_true", help="you have read what a risky retry may cost")
+            _with_details(one, verb)
             one.add_argument("--seq", type=int, help="refuse if the case has moved beyond this version")
+        terminal_team.add_parsers(verbs)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the verb; a refusal is a sentence on stderr and exit code 1."""
@@ -58,7 +81,7 @@ class Command(BaseCommand):
             answer, text = self._run(options)
         except Refused as refused:
             raise CommandError(str(refused)) from refused
-        if options["json"]:
+        if options["json"] and answer is not None:
             self.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2, default=terminal.as_json))
         else:
             self.stdout.write(text)
@@ -68,7 +91,14 @@ class Command(BaseCommand):
             rows, count = terminal.listed(options)
             if count != str(len(rows)):
                 self.stderr.write(f"{len(rows)} of {count} cases; --limit shows more.")
+            warning = terminal.warning()
+            if warning:
+                self.stderr.write(warning)
             return rows, terminal.table(rows)
+        if options["verb"] in ("bulk", "groups"):
+            return command.run(options)
+        if options["verb"] in _OF_THE_TEAM:
+            return _OF_THE_TEAM[options["verb"]](options)
         intent = terminal.find(options["key"], options["workspace"])
         if options["verb"] == "show":
             shown = terminal.shown(intent)
@@ -82,10 +112,34 @@ class Command(BaseCommand):
             reason_code=options["reason_code"],
             reason=options["reason"],
             confirmed=options.get("confirm", False),
+            address=self._address(options),
+            typed=options.get("report_id", ""),
+            minutes=options.get("minutes"),
+            erase=options.get("erase", False),
         )
         done = actions.perform(options["verb"], intent_id, order, from_host())
         answer = terminal.done(done)
         return answer, f"{answer['notification_id']}: {answer['sentence']} State: {answer['state']}."
+
+    def _address(self, options: dict[str, Any]) -> str:
+        """Give the corrected address: from stdin, so that no list of processes and no history of a shell shows it."""
+        if options["verb"] != "correct":
+            return ""
+        return str(options["to"]) if options["to"] != "-" else sys.stdin.readline().strip()
+
+
+def _with_details(parser: CommandParser, verb: str) -> None:
+    """Add what only one verb asks for."""
+    if verb in ("retry", "resend", "approve"):
+        parser.add_argument("--confirm", action="store_true", help="you have read what it may cost: a second message")
+    if verb == "correct":
+        parser.add_argument("--to", default="-", help="the address; “-”, the default, reads one line from stdin")
+    if verb == "resend":
+        parser.add_argument("--report-id", default="", help="the report ID once more, to be sure of the case")
+    if verb == "wait":
+        parser.add_argument("--minutes", type=int, help="for how long: 5 to 10080, which is seven days")
+    if verb == "withdraw":
+        parser.add_argument("--erase", action="store_true", help="erase address, data and prepared bytes for good")
 
 
 def _with_key(parser: CommandParser) -> CommandParser:

@@ -1,0 +1,90 @@
+"""What a person does about each error code of our own: one sentence, for the page of help and the repeated causes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from notifications.policy import codes
+from notifications.policy.causes import Cause
+
+_ASK: Final = "Ask the provider: adopt its answer where it has the message, retry on its word where it has not."
+_ADDRESS: Final = "Correct the address, or close it."
+_NO_MORE: Final = "Close it: nothing more may be sent to this address by this channel."
+_ACCOUNT: Final = "Mend the provider account (its key, sender or rights), then retry the whole group."
+_CONTENT: Final = (
+    "Where the template is wrong, mend it, then retry: it is prepared anew from the data as it was given; where the "
+    "data is wrong, close it and enqueue it anew with the right data."
+)
+_TYPE: Final = "Mend the type in the application's code, then retry: it is prepared anew from the same data."
+_DATA: Final = "Close it, and enqueue it anew under another report ID: a retry has the same key."
+_SITE: Final = "Retry: it is prepared anew for what this site is now; or set the site back first."
+_CAUSE: Final = "Find out what the mail server refuses, mend that, then retry under a new key."
+_RETRY: Final = "Retry once the network and the provider are well again: nothing was sent."
+_DECIDE: Final = "Find out whether it is still wanted; close it, or enqueue a new notification."
+_LOG: Final = (
+    "Look for the message's ID in the mail server's log: adopt nothing by guess, retry only what is not there."
+)
+_SECOND: Final = "Close it as a duplicate, and find out why there were two."
+
+# For a provider's codes, by their cause.
+BY_CAUSE: Final[dict[Cause, str]] = {
+    Cause.ACCOUNT: _ACCOUNT,
+    Cause.SITE: _SITE,
+    Cause.CONTENT: _CONTENT,
+    Cause.DATA: _DATA,
+    Cause.REQUEST: (
+        "See which field the provider refuses: correct the address, or mend the account or the template, then retry; "
+        "where the data is wrong, close it and enqueue it anew."
+    ),
+    Cause.ADDRESS: _ADDRESS,
+    Cause.DOUBT: _ASK,
+    Cause.TRANSPORT: _RETRY,
+}
+# What a person does about it, for the codes with which a case comes to a person.
+CURES: Final[dict[str, str]] = {
+    codes.WORKER_LOST: _ASK,
+    codes.WINDOW_OVER: _ASK,
+    codes.EXPIRED: _DECIDE,
+    codes.NO_LONGER_WANTED: _DECIDE,
+    codes.INVALID_DATA: _CONTENT,
+    codes.BYTES_ERASED: _ASK,
+    codes.INVALID_RECIPIENT: _ADDRESS,
+    codes.INVALID_SENDER: _ACCOUNT,
+    codes.INVALID_REPLY_TO: _ACCOUNT,
+    codes.INVALID_SUBJECT: _CONTENT,
+    codes.INVALID_HEADER: _TYPE,
+    codes.INVALID_TAG: _TYPE,
+    codes.SITE_MODE_CHANGED: _SITE,
+    codes.INVALID_KEY: _DATA,
+    codes.EMPTY_BODY: _CONTENT,
+    codes.TOO_LARGE: _CONTENT,
+    codes.UNSUBSCRIBED: _NO_MORE,
+    codes.OPTED_OUT: _NO_MORE,
+    codes.ADDRESS_BOUNCED: _ADDRESS,
+    codes.ADDRESS_COMPLAINED: _NO_MORE,
+    codes.AWAITING_APPROVAL: "Check what is to go out where it was made, or on the server; then approve or decline it.",
+    codes.NOT_CONFIRMED: _ASK,
+    codes.BOUNCED: _ADDRESS,
+    codes.SOFT_BOUNCED: "Retry it later under a new key, or correct the address.",
+    codes.COMPLAINED: _NO_MORE,
+    codes.SUPPRESSED: _ADDRESS,
+    codes.FAILED: "Look in the provider's own console why it failed, mend that, then retry under a new key.",
+    codes.SECOND_MESSAGE: _SECOND,
+    codes.FORGOTTEN_MESSAGE: _SECOND,
+    codes.ID_OF_ANOTHER: _SECOND,
+    codes.ARRIVED_BEFORE: _SECOND,
+    codes.ORDER_OVERDUE: "Decide anew whether a second message may go out: two leads must order it again.",
+    codes.RESTORED: _ASK,
+    **dict.fromkeys((code for code in codes.TRANSPORT_CODES if code.startswith("not_sent.")), _RETRY),
+    **dict.fromkeys((code for code in codes.TRANSPORT_CODES if code.startswith("unknown.")), _ASK),
+    **dict.fromkeys(("smtp.no_such_mailbox", "smtp.no_such_domain", "smtp.bad_address"), _ADDRESS),
+    **dict.fromkeys(("smtp.mailbox_moved", "smtp.mailbox_disabled"), _ADDRESS),
+    "smtp.mailbox_full": "Retry it later under a new key, or correct the address.",
+    **dict.fromkeys(("smtp.too_large", "smtp.content_refused"), _CONTENT),
+    **dict.fromkeys(("smtp.sender_refused", "smtp.not_allowed", "smtp.login_refused", "smtp.no_login"), _ACCOUNT),
+    **dict.fromkeys(("smtp.no_tls", "smtp.garbled"), _ACCOUNT),
+    "smtp.refused": _CAUSE,
+    "smtp.not_mail": _SITE,
+    **dict.fromkeys(("smtp.deferred", "smtp.greylisted", "smtp.too_many"), _RETRY),
+    "smtp.malformed_response": _LOG,
+}

@@ -1,0 +1,96 @@
+"""Which adapters there are: the one place where a kind of account gets its adapter.
+
+A kind of this release is an entry of `BUILT_IN`. One of another package is an entry point of the group
+`notifyops.providers` whose object is a Kind (docs/add-a-provider.md); it can replace none of ours.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Final
+
+from notifications.providers.base import Lookup, Provider
+from notifications.providers.console import ConsoleProvider
+from notifications.providers.resend import ResendProvider
+from notifications.providers.resend_lookup import ResendLookup
+from notifications.providers.smtp import SmtpProvider
+
+logger = logging.getLogger(__name__)
+
+GROUP: Final = "notifyops.providers"
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What one account gives its adapter. `secret` is the secret itself, empty where the account names none."""
+
+    base_url: str
+    secret: str
+    connections: int = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of account: how its adapter is made. Whatever makes one raises ValueError with a sentence.
+
+    `lookup` makes what asks about messages, with the key for reading as its secret; None where nothing can be asked.
+    `has_sandbox`: the settings know its real address from its stand-in's; any other kind may call only this machine
+    where a site must reach nobody. `development`: it reaches nobody, so it is refused where people wait for messages.
+    """
+
+    name: str
+    provider: Callable[[Setup], Provider]
+    lookup: Callable[[Setup], Lookup] | None = None
+    needs_secret: bool = True
+    needs_url: bool = True
+    has_sandbox: bool = False
+    development: bool = False
+
+
+def _resend(setup: Setup) -> Provider:
+    return ResendProvider(base_url=setup.base_url, api_key=setup.secret, connections=setup.connections)
+
+
+def _resend_lookup(setup: Setup) -> Lookup:
+    return ResendLookup(base_url=setup.base_url, api_key=setup.secret)
+
+
+def _smtp(setup: Setup) -> Provider:
+    return SmtpProvider(base_url=setup.base_url, password=setup.secret, connections=setup.connections)
+
+
+def _console(setup: Setup) -> Provider:
+    return ConsoleProvider()
+
+
+BUILT_IN: Final = (
+    Kind("resend", _resend, _resend_lookup, has_sandbox=True),
+    Kind("smtp", _smtp, needs_secret=False),
+    Kind("console", _console, needs_secret=False, needs_url=False, development=True),
+)
+
+
+@functools.cache
+def kinds() -> Mapping[str, Kind]:
+    """Give every kind by its name: ours, and those that installed packages bring.
+
+    A package that cannot be loaded is left out and named in the log: it must not stop the accounts of other kinds.
+    """
+    found = {}
+    for entry in entry_points(group=GROUP):
+        try:
+            kind = entry.load()
+        except Exception as error:  # foreign code may raise anything while it is imported
+            logger.error(
+                "%s cannot be loaded: %s", entry.value, type(error).__name__, extra={"action": "kind_unusable"}
+            )
+            continue
+        if isinstance(kind, Kind):
+            found[kind.name] = kind
+        else:
+            logger.error("%s is no Kind", entry.value, extra={"action": "kind_unusable"})
+    return found | {kind.name: kind for kind in BUILT_IN}

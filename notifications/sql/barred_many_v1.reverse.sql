@@ -1,0 +1,1 @@
+DROP FUNCTION notifyops_private.barred_many_v1(bigint[], text);

@@ -1,0 +1,1 @@
+DROP FUNCTION notifyops_private.block_v1(bigint[], integer[], text[]);

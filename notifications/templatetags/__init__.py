@@ -1,0 +1,1 @@
+"""What templates of the API's page ask for."""

@@ -1,0 +1,41 @@
+"""Which message is the probe of an account that is away: one whose repeating costs least."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.delivery.test_circuits import refuse
+from tests.delivery.workplace import Workplace
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+
+@pytest.mark.parametrize(
+    ("other", "past_window", "probing"),
+    [
+        ("report_ready", False, "newer"),
+        ("report_ready", True, "newer"),
+        ("report_once", False, "older"),
+        ("report_once", True, "newer"),
+        (None, True, "older"),
+    ],
+)
+def test_what_must_arrive_is_the_probe_only_where_it_is_protected_or_alone(
+    place: Workplace, other: str | None, past_window: bool, probing: str
+) -> None:
+    place.enqueue("older", kind="report_alarm")
+    if past_window:
+        refuse(place, 503, "service_unavailable", 1)
+        place.turn()
+        place.later(2 * 86_400)
+    if other:
+        place.enqueue("newer", kind=other)
+    place.sql(
+        "INSERT INTO notifyops_private.notifications_circuit (account_id, open_until, reason, openings, changed_at) "
+        "SELECT %s, t - interval '1 second', 'outage', 1, t FROM notifyops_private.clock_v1() t "
+        "ON CONFLICT (account_id) DO UPDATE SET open_until = excluded.open_until, reason = 'outage', openings = 1",
+        place.account,
+    )
+    (probe,) = place.claim()
+    assert probe.probe
+    assert place.intent(probe.id).report_id == probing

@@ -1,0 +1,92 @@
+"""What every adapter makes of a message: the same bytes each time, one recipient, and nothing smuggled (POI, SEC)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from notifications.providers.base import Message, Unsendable
+from notifications.states import ResultClass
+from tests.providers.attempts import MESSAGE
+from tests.providers.candidates import CANDIDATES
+from tests.providers.conformance import Candidate
+
+each_candidate = pytest.mark.parametrize("candidate", CANDIDATES, ids=str)
+
+FULL = replace(
+    MESSAGE,
+    sender='"Zoë, Reports" <reports@example.com>',
+    subject="Résumé 报告 👩‍💻 is ready",
+    text="First.\n.\n..dots\nFrom here\r\n\r\nQUIT\r\nlast",
+    html="<p>报告</p>\n.\n",
+    reply_to="help@example.com",
+    headers={"X-B": "2", "X-A": "1"},
+)
+
+
+@each_candidate
+@pytest.mark.parametrize("message", [MESSAGE, FULL], ids=["plain", "full"])
+def test_the_same_message_gives_the_same_bytes_for_its_one_recipient(candidate: Candidate, message: Message) -> None:
+    first = candidate.open(9).prepare(message)
+    assert candidate.open(9).prepare(replace(message, tags=dict(sorted(message.tags.items(), reverse=True)))) == first
+    assert candidate.recipients(first) == ["ana@example.com"]
+
+
+@each_candidate
+def test_another_generation_has_other_bytes(candidate: Candidate) -> None:
+    """So that two messages of one notification can be told apart wherever they arrive."""
+    again = replace(MESSAGE, tags={**MESSAGE.tags, "generation": "2"})
+    assert candidate.open(9).prepare(again) != candidate.open(9).prepare(MESSAGE)
+
+
+BREAKS = ("\r\n", "\n", "\r", "\x00", "\u2028", "\x85", "\ud800", "\x1b")
+
+
+@each_candidate
+@pytest.mark.parametrize("mark", BREAKS, ids=ascii)
+@pytest.mark.parametrize(
+    ("field", "code"),
+    [("subject", "invalid_subject"), ("sender", "invalid_sender"), ("to", "invalid_recipient"), ("headers", "")],
+)
+def test_no_line_break_gets_into_a_header(candidate: Candidate, mark: str, field: str, code: str) -> None:
+    smuggled: Any = f"Hi{mark}Bcc: evil@example.com"
+    if field == "sender":
+        smuggled += " <a@example.com>"
+    if field == "headers":
+        smuggled, code = {"X-Note": smuggled}, "invalid_header"
+    with pytest.raises(Unsendable) as refusal:
+        candidate.open(9).prepare(replace(MESSAGE, **{field: smuggled}))
+    assert refusal.value.code == code
+
+
+@each_candidate
+@pytest.mark.parametrize("name", ["Bcc", "cc", "TO", "Subject", "From", "Date", "Content-Type", "X:Y", "X Y", ""])
+def test_no_header_replaces_one_of_the_messages_own(candidate: Candidate, name: str) -> None:
+    with pytest.raises(Unsendable) as refusal:
+        candidate.open(9).prepare(replace(MESSAGE, headers={name: "x"}))
+    assert refusal.value.code == "invalid_header"
+
+
+ADDRESSES = (
+    *('<a href="x">spambot</a>', '"Doe, Jane" <j@example.com>', "a@example.com, c@example.com"),
+    *("a@example.com;c@example.com", "a@example.com\nBcc: x@example.com", "a@example.com> SIZE=1", "a@b"),
+    *("", "a" * 400 + "@example.com", "a\x00@example.com", "a b@example.com", "<a@example.com>", "a@@example.com"),
+    *("用户@example.com", "ana@exämple.com"),
+)
+
+
+@each_candidate
+@pytest.mark.parametrize("address", ADDRESSES, ids=ascii)
+def test_what_is_not_one_plain_address_is_the_recipients_fault(candidate: Candidate, address: str) -> None:
+    with pytest.raises(Unsendable) as refusal:
+        candidate.open(9).prepare(replace(MESSAGE, to=address))
+    assert (refusal.value.code, refusal.value.result_class) == ("invalid_recipient", ResultClass.RECIPIENT)
+
+
+@each_candidate
+def test_a_message_without_a_word_is_refused(candidate: Candidate) -> None:
+    with pytest.raises(Unsendable) as refusal:
+        candidate.open(9).prepare(replace(MESSAGE, text="", html=None))
+    assert refusal.value.code == "empty_body"
