@@ -117,6 +117,7 @@ function listen() {
     if (opened.readyState !== CLOSED && failures < FAILURES) return;
     opened.close();
     if (stream === opened) stream = null;
+    askSoon(); // why there is no stream (a login that is over, a server that is full) the answer tells at once
     againTimer = setTimeout(() => { againTimer = 0; failures = 0; listen(); }, LISTEN_AGAIN_MS);
   });
 }

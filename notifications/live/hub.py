@@ -105,9 +105,13 @@ class Hub:
         return self.seats.take(whose)
 
     def since(self, place: int, topics: Collection[str]) -> tuple[list[Event], int, bool]:
-        """Give the events of these topics behind a place, the new place, and whether some are kept no more."""
+        """Give the events of these topics behind a place, the new place, and whether some may have been missed.
+
+        Before the first look nothing is known yet: whoever listens by then is told behind it.
+        """
         oldest = self._events[0].number if self._events else self._last + 1
-        has_missed = place < self._since or place + 1 < oldest or place > self._last
+        is_behind = place < self._since or place + 1 < oldest or place > self._last
+        has_missed = self._is_looking and is_behind
         found = [event for event in self._events if event.number > place and event.news.topic in topics]
         return found, self._last, has_missed
 
@@ -127,9 +131,7 @@ class Hub:
         loop = asyncio.get_running_loop()
         if self._task is not None and not self._task.done() and self._task.get_loop() is loop:
             return
-        # A number of its own: marks of before must be behind it even where nothing was told meanwhile.
-        self._last += 1
-        self._news, self._is_looking, self._since = asyncio.Event(), False, self._last
+        self._news, self._is_looking = asyncio.Event(), False
         self._task = loop.create_task(self._look())
         self._tie(loop)
 
@@ -164,7 +166,8 @@ class Hub:
         try:
             while not self.is_ending:
                 failures = 0 if await self._read(sources) else failures + 1
-                self._is_looking = True  # behind the first look, which notes where it begins
+                if not failures and not self._is_looking:
+                    self._began()
                 if failures != 1:
                     self.publish([News("site", "database", "false" if failures else "true", is_state=True)])
                 quiet_at = loop.time() if self.seats.count else quiet_at
@@ -176,6 +179,15 @@ class Hub:
             log.exception("the live pages' reader failed")
         finally:
             self._is_looking = False
+
+    def _began(self) -> None:
+        """Begin behind the first look, which only notes where it stands: what came until then nobody was told.
+
+        A number of its own: every mark and every stream of before must be behind it, and so asks for itself.
+        """
+        self._last += 1
+        self._since, self._is_looking = self._last, True
+        self._wake()
 
     async def _read(self, sources: list[Source]) -> bool:
         try:
