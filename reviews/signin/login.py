@@ -6,6 +6,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from django.contrib.auth.views import LoginView
+from django.http import HttpRequest
 from django.urls import reverse
 
 # Places that lead to the login, or out: nobody who has just logged in wants to go there.
@@ -17,7 +18,7 @@ class Login(LoginView):
 
     redirect_authenticated_user = True
 
-    def get_redirect_url(self) -> str:
+    def get_redirect_url(self, request: HttpRequest | None = None) -> str:
         """Give the page to go on to, empty where none was named, or the login itself."""
         wanted = super().get_redirect_url()
         is_way = urlsplit(wanted).path in (reverse("login"), reverse("logout"), *_WAYS)
