@@ -158,3 +158,29 @@ def test_a_code_breaks_at_its_words_and_the_causes_stay_in_their_card(
     assert len(pieces) >= 6
     assert [piece for piece in pieces if piece[0] > piece[1]] == []
     assert table[2] <= card[2]
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_from_a_page_that_is_not_for_her_an_operator_comes_to_the_login(
+    chromium: Chromium, site: str, width: int
+) -> None:
+    make_person("olga")
+
+    def go(page: Page) -> tuple[list[int], str, str]:
+        log_in(page, site, "olga")
+        wide: list[int] = []
+        page.goto(f"{site}/reviews/views")
+        keep(page, f"405-{width}")
+        wide.append(page.evaluate("document.scrollingElement.scrollWidth"))
+        page.get_by_role("link", name="To the page that it belongs to").click()
+        back = page.url
+        page.goto(f"{site}/admin/")
+        keep(page, f"403-{width}")
+        wide.append(page.evaluate("document.scrollingElement.scrollWidth"))
+        page.get_by_role("button", name="Log in as somebody else").click()
+        page.wait_for_url("**/login/**")
+        return wide, back, page.locator("form.verb input[name=next]").input_value()
+
+    wide, back, onward = chromium.run(go, answers=[403, 405], viewport={"width": width, "height": 800})
+    assert max(wide) <= width
+    assert (back, onward) == (f"{site}/reviews/", "/admin/")
