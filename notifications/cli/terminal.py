@@ -13,6 +13,8 @@ from typing import Any, Final, Protocol, TextIO
 from django.db import connections
 from tqdm import tqdm
 
+from notifications.command_line import number_fault
+
 # How often a long check that nobody watches on a terminal says how far it is.
 TOLD_EVERY_S: Final = 10.0
 
@@ -105,6 +107,12 @@ def _loaded(row: dict[str, Any]) -> dict[str, Any]:
         if isinstance(row.get(name), str):
             row[name] = json.loads(row[name])
     return row
+
+
+def check_number(option: str, value: float | None, low: int, high: int) -> None:
+    """Raise Refused, with the sentence that names the bounds, for a number outside of `low` to `high`."""
+    if fault := number_fault(option, value, low, high):
+        raise Refused(fault)
 
 
 def age(seconds: float | None) -> str:
