@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from typing import Final, NoReturn, Protocol
 
 from django.core.management.base import BaseCommand, CommandError, SystemCheckError
+from django.db import connections
 
 # The largest position, number or version that the database can hold.
 LARGEST: Final = 2**63 - 1
+_USED: Final = "SELECT FROM notifyops_private.notifications_intentkey k WHERE k.workspace = %s LIMIT 1"
 
 
 class Writer(Protocol):
@@ -43,3 +45,20 @@ def number_fault(option: str, value: float | None, low: int, high: int) -> str:
     if value is None or low <= value <= high:
         return ""
     return f"{option} is {value}: it takes a number from {low:,} to {high:,}."
+
+
+def strange_workspace(workspace: str) -> str:
+    """Give a hint where nothing was ever enqueued for a workspace; empty for one that is used, and the default one.
+
+    A name that was never used is looked for among all keys: ask only where nothing was found, or for a person.
+    """
+    if not workspace or "\0" in workspace:
+        return ""
+    with connections["default"].cursor() as cursor:
+        cursor.execute(_USED, [workspace])
+        if cursor.fetchone() is not None:
+            return ""
+    return (
+        f"Nothing was ever enqueued for the workspace {workspace}. If it is not a new one, check its spelling; "
+        f"capital letters count: `manage.py notify outcomes` shows workspaces before the IDs."
+    )

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from django.db import transaction
 
-from notifications.command_line import number_fault
+from notifications.command_line import number_fault, strange_workspace
 from notifications.models import Intent, IntentKey
 from reviews import case, done_words, filter_options, queue
 from reviews.advised import advice_on
@@ -45,6 +45,11 @@ def check_number(option: str, value: float | None, low: int, high: int) -> None:
         raise NotAllowedNow(fault)
 
 
+def doubt(options: dict[str, Any]) -> str:
+    """Give a hint where nothing was ever enqueued for the workspace of the filters; `-` is the default one."""
+    return strange_workspace(options["workspace"]) if options.get("workspace", "-") != "-" else ""
+
+
 def warning() -> str:
     """Give why nothing on the list can be sent once more now; empty where nothing keeps it."""
     with transaction.atomic():
@@ -58,7 +63,8 @@ def find(key: str, workspace: str) -> Intent:
         found = int(key)
     intent = Intent.objects.select_related("account").filter(pk=found).first() if found is not None else None
     if intent is None:
-        raise UnknownCase(IntentKey.objects.filter(key=key).values_list("workspace", flat=True)[:3])
+        others = IntentKey.objects.filter(key=key).values_list("workspace", flat=True)[:3]
+        raise UnknownCase(others, strange_workspace(workspace))
     return intent
 
 

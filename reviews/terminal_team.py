@@ -62,7 +62,8 @@ def take_next(options: dict[str, Any]) -> tuple[Any, str]:
     query = filter_options.query_of(options)
     done = handing.take_next(query, Order(token=uuid4(), seq=0), from_host())
     if done is None:
-        raise NotAllowedNow("No free case matches: others have what is left, or nothing is left.")
+        none = "No free case matches: others have what is left, or nothing is left."
+        raise NotAllowedNow(f"{none} {terminal.doubt(options)}".rstrip())
     answer = terminal.done(done)
     return answer, f"{answer['notification_id']}: {answer['sentence']}"
 

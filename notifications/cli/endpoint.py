@@ -58,6 +58,7 @@ def _create(options: dict[str, Any], terminal: Terminal) -> None:
         )
         FeedCursor.objects.create(endpoint=endpoint, position=after, due_at=timezone.now())
     terminal.line(f"{endpoint.name} gets what comes after position {after}.")
+    terminal.doubt_workspaces(endpoint.workspaces)
 
 
 def _check(options: dict[str, Any]) -> None:

@@ -28,6 +28,8 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
     after, left = options["after"], options["lines"]
     check_number("--after", after, 0, LARGEST)
     check_number("--lines", left, 1, LARGEST)
+    if options["workspace"]:
+        terminal.doubt_workspaces([options["workspace"]])
     while left is None or left > 0:
         found = _part(after, PART if left is None else min(left, PART), options["workspace"])
         for row in found:

@@ -15,6 +15,7 @@ from reviews import filter_options, groups_page, terminal
 from reviews.bulk import deeds, order, page, plan
 from reviews.bulk.models import BULK_VERBS, RATES, BulkRun
 from reviews.person import Person, from_host
+from reviews.refusals import NotAllowedNow
 from reviews.standing import Standing, read_standing
 
 STEERS: Final = ("pause", "resume", "cancel")
@@ -71,7 +72,7 @@ def _done(options: dict[str, Any], person: Person) -> tuple[int, str]:
     with transaction.atomic():
         standing, note = read_standing(), ""
         if options["do"] == "plan":
-            found = plan.make(_wish(options), person, standing.now)
+            found = _planned(options, person, standing)
         elif options["do"] == "start":
             found = _start(options, standing)
         else:
@@ -79,6 +80,16 @@ def _done(options: dict[str, Any], person: Person) -> tuple[int, str]:
             if options["do"] in STEERS and not order.steer(found.pk, options["do"], person, standing.now):
                 note = f"Nothing was changed: there is nothing to {options['do']}."
         return found.pk, note
+
+
+def _planned(options: dict[str, Any], person: Person, standing: Standing) -> BulkRun:
+    try:
+        return plan.make(_wish(options), person, standing.now)
+    except NotAllowedNow as refused:
+        hint = terminal.doubt(options) if refused.word == "none_chosen" else ""
+        if not hint:
+            raise
+        raise NotAllowedNow(f"{refused} {hint}", word=refused.word) from refused
 
 
 def _wish(options: dict[str, Any]) -> plan.Wish:

@@ -86,9 +86,9 @@ class Command(BaseCommand):
             rows, count = terminal.listed(options)
             if count != str(len(rows)):
                 self.stderr.write(f"{len(rows)} of {count} cases; --limit shows more.")
-            warning = terminal.warning()
-            if warning:
-                self.stderr.write(warning)
+            for said in (terminal.warning(), "" if rows else terminal.doubt(options)):
+                if said:
+                    self.stderr.write(said)
             return rows, terminal.table(rows)
         if options["verb"] in ("bulk", "groups"):
             return command.run(options)
