@@ -73,6 +73,9 @@ const showKeys = async () => {
     dialog.setAttribute("aria-labelledby", "h-shortcuts");
     dialog.append(document.adoptNode(list));
     list.querySelector("form[method=dialog]").hidden = false;
+    const head = list.querySelector("h2"); // where the list begins; a button has the focus only when somebody goes there
+    head.tabIndex = -1;
+    head.autofocus = true;
     readySwitch(dialog);
     dialog.addEventListener("close", () => dialog.remove());
     document.body.append(dialog);
