@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from notifications.policy import codes
@@ -196,7 +196,16 @@ def _proof(facts: ReceiptFacts) -> ReceiptDecision:
             message_id=facts.message_id,
             goes_on=is_bad,
         )
-    return ReceiptDecision(EntryKind.RECEIPT, facts.state, delivery_status=status, message_id=facts.message_id)
+    first = ReceiptDecision(EntryKind.RECEIPT, facts.state, delivery_status=status, message_id=facts.message_id)
+    return _of_a_closed_one(first, facts) if facts.state is State.CLOSED and facts.says in BAD else first
+
+
+def _of_a_closed_one(decision: ReceiptDecision, facts: ReceiptFacts) -> ReceiptDecision:
+    """It stays closed; reopened, it is a case of what came back, and not of an acceptance that somebody may adopt."""
+    if facts.error_code in (codes.SECOND_MESSAGE, codes.FORGOTTEN_MESSAGE):
+        return decision
+    code, known, action = BAD[facts.says]
+    return replace(decision, code=code, known=known, next_action=action)
 
 
 def _contradiction(facts: ReceiptFacts) -> ReceiptDecision:
@@ -237,4 +246,5 @@ def _same_message(facts: ReceiptFacts) -> ReceiptDecision:
         if facts.says in _DISPUTED and facts.delivery_status is DeliveryStatus.DELIVERED:
             action = NextAction.ASK_LEAD
         return ReceiptDecision(EntryKind.RECEIPT, State.NEEDS_REVIEW, code, known, action, status)
-    return ReceiptDecision(EntryKind.RECEIPT, facts.state, delivery_status=status if is_news else None)
+    plain = ReceiptDecision(EntryKind.RECEIPT, facts.state, delivery_status=status if is_news else None)
+    return _of_a_closed_one(plain, facts) if is_news and facts.says in BAD and facts.state is State.CLOSED else plain
