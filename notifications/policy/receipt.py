@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from notifications.policy import codes
@@ -70,6 +70,9 @@ BAD: Final[Mapping[DeliveryStatus, tuple[str, Known, NextAction]]] = {
     DeliveryStatus.COMPLAINED: (codes.COMPLAINED, Known.COMPLAINED, NextAction.ASK_LEAD),
 }
 
+# The graver case stays on the screen: a retry stays forbidden.
+_GRAVER: Final = (codes.SECOND_MESSAGE, codes.FORGOTTEN_MESSAGE)
+
 # The recipient has it, however welcome it was.
 ARRIVED: Final = frozenset({DeliveryStatus.DELIVERED, DeliveryStatus.COMPLAINED})
 # The provider has it, and may deliver it yet.
@@ -106,6 +109,11 @@ STOPPED: Final = ReceiptDecision(
 def merged(old: DeliveryStatus, new: DeliveryStatus) -> DeliveryStatus:
     """Give the graver of two; which came first does not matter."""
     return max(old, new, key=_SEVERITY.__getitem__)
+
+
+def came_back(status: DeliveryStatus, code: str | None) -> tuple[str, Known, NextAction] | None:
+    """Give what a case is about by its message's fate; None where it did not come back, or something graver stands."""
+    return None if code in _GRAVER else BAD.get(status)
 
 
 def decide_receipt(facts: ReceiptFacts) -> ReceiptDecision:
@@ -196,16 +204,7 @@ def _proof(facts: ReceiptFacts) -> ReceiptDecision:
             message_id=facts.message_id,
             goes_on=is_bad,
         )
-    first = ReceiptDecision(EntryKind.RECEIPT, facts.state, delivery_status=status, message_id=facts.message_id)
-    return _of_a_closed_one(first, facts) if facts.state is State.CLOSED and facts.says in BAD else first
-
-
-def _of_a_closed_one(decision: ReceiptDecision, facts: ReceiptFacts) -> ReceiptDecision:
-    """It stays closed; reopened, it is a case of what came back, and not of an acceptance that somebody may adopt."""
-    if facts.error_code in (codes.SECOND_MESSAGE, codes.FORGOTTEN_MESSAGE):
-        return decision
-    code, known, action = BAD[facts.says]
-    return replace(decision, code=code, known=known, next_action=action)
+    return ReceiptDecision(EntryKind.RECEIPT, facts.state, delivery_status=status, message_id=facts.message_id)
 
 
 def _contradiction(facts: ReceiptFacts) -> ReceiptDecision:
@@ -240,11 +239,9 @@ def _same_message(facts: ReceiptFacts) -> ReceiptDecision:
         return ReceiptDecision(EntryKind.RECEIPT, facts.state, next_action=NextAction.ASK_LEAD, delivery_status=status)
     if is_news and facts.says in BAD and facts.state in (State.ACCEPTED, State.NEEDS_REVIEW):
         code, known, action = BAD[facts.says]
-        if facts.error_code in (codes.SECOND_MESSAGE, codes.FORGOTTEN_MESSAGE):
-            # The graver case stays on the screen: a retry stays forbidden.
+        if facts.error_code in _GRAVER:
             return ReceiptDecision(EntryKind.RECEIPT, facts.state, delivery_status=status)
         if facts.says in _DISPUTED and facts.delivery_status is DeliveryStatus.DELIVERED:
             action = NextAction.ASK_LEAD
         return ReceiptDecision(EntryKind.RECEIPT, State.NEEDS_REVIEW, code, known, action, status)
-    plain = ReceiptDecision(EntryKind.RECEIPT, facts.state, delivery_status=status if is_news else None)
-    return _of_a_closed_one(plain, facts) if is_news and facts.says in BAD and facts.state is State.CLOSED else plain
+    return ReceiptDecision(EntryKind.RECEIPT, facts.state, delivery_status=status if is_news else None)

@@ -135,6 +135,7 @@ def _probes(world: World) -> Iterator[Violation]:
 
     Where the database's clock was put on or back, its times tell nothing.
     """
+    world.scheduler.plan.coverage.taken["weather × probe"] += len(world.probes)
     if world.scheduler.was_stepped or not world.probes:
         return
     ids, attempts = [one[0] for one in world.probes], [one[1] for one in world.probes]
