@@ -13,7 +13,7 @@ from tests.simulation.schedule import play
 from tests.simulation.weather import DOUBTS, EDGES, OUTAGES, Weather
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
-SIZE: Final = 12
+SIZE: Final = 10
 # What must have happened, or a weather is none.
 TOLD: Final = {
     OUTAGES: ("weather × probe",),

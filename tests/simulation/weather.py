@@ -74,11 +74,11 @@ DOUBTS: Final = Weather(
         Call.DELAYED: 5, Call.REFUSED: 5,
     },
     looks={Look.READ: 70, Look.LOST: 8, Look.FAILED: 8, Look.LIMITED: 6, Look.MALFORMED: 8},
-    chances=CHANCES | {Fault.JUMP: 0.04, Fault.FREEZE: 0.0},
-    jumps_s=(130.0, 150.0, 400.0, 3600.0),
+    chances=CHANCES | {Fault.CRASH: 0.012, Fault.PAUSE: 0.01, Fault.FREEZE: 0.0, Fault.JUMP: 0.1},
+    jumps_s=(130.0, 150.0, 400.0, 400.0),
     keyed=False,
-    foreign=0.35,
-    lull=0.3,
+    foreign=0.5,
+    lull=0.4,
 )  # fmt: skip
 EDGES: Final = Weather(
     "edges",

@@ -65,8 +65,8 @@ class World:
     copied_at: datetime | None = None
     is_restored: bool = False
     forgotten: set[int] = field(default_factory=set)
-    # Attempts that were an open circuit's probes: intent and attempt.
-    probes: list[tuple[int, int]] = field(default_factory=list)
+    # Attempts that were an open circuit's probes: intent, attempt, and a moment before which none was picked.
+    probes: list[tuple[int, int, datetime]] = field(default_factory=list)
     _silent: list[tuple[Role, str]] = field(default_factory=list)
     _roles: dict[Process, Role] = field(default_factory=dict)
 
