@@ -190,7 +190,7 @@ BEGIN
                 WHEN kind_ = 'reopened' AND i.delivery_status IN
                         ('soft_bounced', 'failed', 'suppressed', 'bounced', 'complained')
                     AND coalesce(i.error_code, '') NOT IN ('second_message', 'forgotten_message')
-                    THEN CASE i.delivery_status WHEN 'failed' THEN 'invalid' ELSE i.delivery_status END
+                    THEN replace(i.delivery_status::text, 'failed', 'invalid')
                 -- A person says neither at an adoption nor after it what is known: the provider has it.
                 WHEN kind_ = 'adopted' OR (kind_ = 'reopened' AND i.provider_message_id IS NOT NULL
                         AND coalesce(i.known, 'unknown') IN ('unknown', 'not_sent'))

@@ -117,7 +117,8 @@ ANSWERS: Final = (
     Safeguard("receipts judge by generation", "any receipt counts for the present one", _of_any_generation),
 )
 # Written, and not yet seen to be noticed: each wants a rare meeting (an order that waits for half an hour, a question
-# within two minutes of the call, another team's key beside a witness). Move one up once `make safeguards` has caught it.
+# within two minutes of the call, another team's key beside a witness). Move one up once `make safeguards` has caught
+# it.
 CANDIDATES: Final = (
     Safeguard(
         "an order on evidence is good for half an hour",
