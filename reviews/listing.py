@@ -127,7 +127,7 @@ def _row(intent: Intent, standing: Standing, person: Person) -> Row:
         taken_by=person_name(getattr(intent, "taken_by", "")) if is_taken else "",
         taken_until=until if is_taken else None,
         in_review=in_review,
-        may_duplicate=getattr(intent, "may_duplicate", False),
+        may_duplicate=getattr(intent, "forced_at", None) is not None,
         resend_asked=in_review and asked_until is not None and asked_until > now,
         snoozed=in_review and intent.snoozed_until is not None and intent.snoozed_until > now,
     )
