@@ -70,7 +70,7 @@ def save(name: str, query: str, person: Person, *, share: bool) -> View:
                 owner=person.identity, name=name, defaults={"query": query, "is_shared": share}
             )
     except IntegrityError:
-        raise BadReason(_("A shared view has this name already: choose another one.")) from None
+        raise BadReason(_("A shared view has this name already: choose another one."), field="name") from None
     return _view(row, person)
 
 
@@ -89,9 +89,9 @@ def checked_name(name: str) -> str:
     """Give the name as it is kept. Raises BadReason."""
     name = one_line(name)
     if not name or len(name) > MAX_NAME or not name.isprintable():
-        raise BadReason(_("Give the view a name of 1 to 60 printable characters."))
+        raise BadReason(_("Give the view a name of 1 to 60 printable characters."), field="name")
     if is_personal(name):
-        raise BadReason(_("The name holds an e-mail address or a phone number: choose another one."))
+        raise BadReason(_("The name holds an e-mail address or a phone number: choose another one."), field="name")
     return name
 
 

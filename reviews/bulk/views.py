@@ -71,6 +71,7 @@ def _offer(
         found["count"] = f"{queue.COUNT_CAP:,}+" if count > queue.COUNT_CAP else f"{count:,}"
     except Refused as unreadable:
         found["refused"] = refused or unreadable
+        found["problems"] = listing.problems_of(plan.asked_of(kept, standing.now))
     found["most"] = limits.limit_of(from_user(request.user))
     found["reason_code"] = request.GET.get("reason_code", "")
     status = found["refused"].status if found["refused"] else 200
