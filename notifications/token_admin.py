@@ -10,6 +10,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from notifications.api import tokens
@@ -36,10 +37,10 @@ class MakeForm(_Reasoned):
     """A new token."""
 
     scopes = forms.MultipleChoiceField(
-        label=_("scopes"), choices=[(scope, scope) for scope in SCOPES], widget=forms.CheckboxSelectMultiple
+        label=capfirst(_("scopes")), choices=[(scope, scope) for scope in SCOPES], widget=forms.CheckboxSelectMultiple
     )
     workspaces = forms.CharField(
-        label=_("workspaces"),
+        label=capfirst(_("workspaces")),
         required=False,
         help_text=_("Names parted by commas; empty: the default workspace; “*”: all of them."),
     )

@@ -15,6 +15,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from notifications.models import NotificationTypeRow, TypeRevision
@@ -35,7 +36,7 @@ class PreviewForm(forms.Form):
     """The made-up message to look at. Nothing of it is kept."""
 
     locale = forms.ChoiceField(label=_("Language"), required=False)
-    report_id = forms.CharField(label=_("report ID"), max_length=200, initial="demo-001")
+    report_id = forms.CharField(label=capfirst(_("report ID")), max_length=200, initial="demo-001")
     values = forms.CharField(
         label=_("Data, as JSON"),
         max_length=_MOST_DATA,

@@ -20,6 +20,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
+from notifications.live import sse
 from notifications.live.hub import HUB
 from reviews import theme
 from reviews.replies import END_OF_POLLING
@@ -76,6 +77,9 @@ def to_login(request: HttpRequest) -> HttpResponse:
 def to_page(request: HttpRequest, place: str) -> HttpResponse:
     """Lead to a page, named or by its address, that leads back to this one. Nothing that was asked for is done."""
     page = _full_page(request)
+    if sse.wanted(request):
+        # A stream that follows to a page of HTML is an error in the browser; this one ends, and its page asks why.
+        return HttpResponse(status=204, headers={"Vary": "Accept, Cookie"})
     if request.headers.get("HX-Request") != "true":
         answer: HttpResponse = redirect_to_login(page, resolve_url(place))
     elif request.resolver_match and request.resolver_match.url_name in POLLED:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -16,7 +16,6 @@ from django.db.models import (
     Exists,
     Expression,
     F,
-    Func,
     JSONField,
     OuterRef,
     Subquery,
@@ -31,13 +30,14 @@ from notifications.states import State
 from reviews import evidence
 from reviews.advice import Advice, advise
 from reviews.person import Person
-from reviews.situation import EARLIER, Situation, situation_of
+from reviews.reading import barred_of
+from reviews.situation import Situation, situation_of
 
 _ENTRY = ("kind", "seq", "attempt", "generation", "outcome", "actor", "from_state", "to_state")
 
 
 def columns() -> dict[str, Expression]:
-    """Give what a row needs to be advised on; each is looked up for cases in review alone."""
+    """Give what a row needs to be advised on beside `tell`; each is looked up for cases in review alone."""
     current = Prepared.objects.filter(intent_id=OuterRef("pk"), generation=OuterRef("generation")).order_by()
     asked = Question.objects.filter(intent_id=OuterRef("pk")).order_by()
     log = (
@@ -58,9 +58,7 @@ def columns() -> dict[str, Expression]:
         ),
         "body_mode": _in_review(Subquery(current.values("site_mode")[:1]), CharField()),
         "body_is_erased": _in_review(Subquery(current.values(gone=IsNull(F("body"), True))[:1]), BooleanField()),
-        "barred": _in_review(Func(F("pk"), function="notifyops_private.forgotten_v1"), CharField()),
         "was_mended": _in_review(Exists(since), BooleanField()),
-        "earlier": EARLIER,
     }
 
 
@@ -68,8 +66,16 @@ def _in_review(then: Any, field: Any) -> Case:
     return Case(When(state=State.NEEDS_REVIEW, then=then), default=Value(None), output_field=field)
 
 
+def tell(rows: Sequence[Intent]) -> None:
+    """Add to rows that were read with `columns` what the database alone can say of each; one query for all of them."""
+    ids = [row.pk for row in rows if row.state == State.NEEDS_REVIEW]
+    told = barred_of(ids)
+    for row in rows:
+        row.barred, row.earlier = told.get(row.pk, ("", ""))  # type: ignore[attr-defined]  # as annotations are
+
+
 def advice_on(row: Intent, person: Person, now: datetime) -> Advice:
-    """Give the advice on a row that was read with `columns`."""
+    """Give the advice on a row that was read with `columns` and told with `tell`."""
     return advise(_situation(row), person, now) if row.state == State.NEEDS_REVIEW else Advice(None)
 
 

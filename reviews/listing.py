@@ -65,7 +65,7 @@ class Chip:
 def read(query: QueryDict, standing: Standing, person: Person) -> dict[str, Any]:
     """Give the page's facts: at most five queries beside the header's."""
     filters = QueueFilter(query, queryset=Intent.objects.all(), now=standing.now, me=person.identity)
-    problems = _problems(filters)
+    problems = problems_of(filters)
     size, sort = _size(query, problems), _sort(query, problems)
     place = _place(query, problems)
     cases = filters.cases() if not problems else Intent.objects.none()
@@ -130,7 +130,7 @@ def _row(intent: Intent, standing: Standing, person: Person) -> Row:
         taken_by=person_name(getattr(intent, "taken_by", "")) if is_taken else "",
         taken_until=until if is_taken else None,
         in_review=in_review,
-        may_duplicate=getattr(intent, "may_duplicate", False),
+        may_duplicate=getattr(intent, "forced_at", None) is not None,
         resend_asked=in_review and asked_until is not None and asked_until > now,
         snoozed=in_review and intent.snoozed_until is not None and intent.snoozed_until > now,
     )
@@ -159,7 +159,8 @@ def _first(intent: Intent) -> Sentence:
     return NEXT_ACTIONS.get(intent.next_action or "", "") if can_settle and not getattr(intent, "barred", None) else ""
 
 
-def _problems(filters: QueueFilter) -> list[str]:
+def problems_of(filters: QueueFilter) -> list[str]:
+    """Say which filters cannot be read, and why."""
     found = [_("There is no filter named “%(name)s”; remove it.") % {"name": name[:60]} for name in filters.unknown]
     if not filters.is_valid():
         for name, errors in filters.form.errors.items():

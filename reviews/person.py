@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Final
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 
 from notifications.host import MAX_ACTOR, actor
 from reviews.models import POWERS, VERBS
 from reviews.signin import proof
+
+# What the cluster's login cannot read of a person's (sql/grants.sql): it asks what she may do, not how she logs in.
+UNREAD: Final = ("password", "email", "first_name", "last_name", "last_login", "date_joined", "is_staff")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from django.db.models import (
     BooleanField,
     Count,
     DateTimeField,
-    Exists,
     F,
     IntegerField,
     OuterRef,
@@ -92,6 +91,7 @@ def read_page(cases: QuerySet[Intent], place: Place | None, size: int, sort: str
     rows = list(_shown(cases).order_by(*way)[: size + 1])
     has_more = len(rows) > size
     rows = rows[:size]
+    advised.tell(rows)
     if backwards:
         rows.reverse()
     return Page(
@@ -159,16 +159,17 @@ def _shown(cases: QuerySet[Intent]) -> QuerySet[Intent]:
         intent_id=OuterRef("pk"), month=OuterRef("month"), kind="claimed", trigger="manual"
     ).order_by()
     by_hand = claims.values("intent_id").annotate(n=Count("seq")).values("n")
+    # Not EXISTS: for the rows that a list might have, the planner would read the whole log once and keep it.
     forced = LogEntry.objects.filter(
         intent_id=OuterRef("pk"), month=OuterRef("month"), kind="retried", reason_code="forced_resend"
-    )
+    ).order_by()
     asked = ApprovalRequest.objects.filter(intent=OuterRef("pk"), outcome="").order_by()
     held = Hold.objects.filter(pk=OuterRef("pk")).order_by()
     return (
         cases.select_related("account")
         .annotate(
             manual_attempts=Coalesce(Subquery(by_hand, output_field=IntegerField()), 0),
-            may_duplicate=Exists(forced),
+            forced_at=Subquery(forced.values("at")[:1]),
             resend_until=Subquery(asked.values("expires_at")[:1]),
             taken_by=Subquery(held.values("taken_by")[:1]),
             taken_until=Subquery(held.values("expires_at")[:1]),

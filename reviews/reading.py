@@ -44,17 +44,16 @@ def situations(intents: Sequence[Intent]) -> dict[int, Situation]:
         )
         if generation == generations[intent_id]
     }
-    barred, held = _barred(ids), holds.of_many(ids)
-    nothing = ("", "")
-    return {
-        intent.pk: replace(
-            situation_of(intent, log.get(intent.pk, ()), questions.get(intent.pk), bodies.get(intent.pk)),
-            barred=barred.get(intent.pk, nothing)[0],
-            earlier=barred.get(intent.pk, nothing)[1],
-            held=held.get(intent.pk),
-        )
-        for intent in intents
-    }
+    barred, held = barred_of(ids), holds.of_many(ids)
+    found = {}
+    for intent in intents:
+        intent_id = intent.pk
+        read = situation_of(intent, log.get(intent_id, ()), questions.get(intent_id), bodies.get(intent_id))
+        if intent_id in barred or intent_id in held:  # few are, and a copy of each costs as much as its reading
+            restored, earlier = barred.get(intent_id, ("", ""))
+            read = replace(read, barred=restored, earlier=earlier, held=held.get(intent_id))
+        found[intent_id] = read
+    return found
 
 
 def among(ids: Sequence[int]) -> RawSQL:
@@ -70,12 +69,12 @@ def now() -> datetime:
     return found
 
 
-def _barred(ids: list[int]) -> dict[int, tuple[str, str]]:
+def barred_of(ids: Sequence[int]) -> dict[int, tuple[str, str]]:
     """Give the database's own words: why a restore lets nobody send some of them, and what of them is out already."""
     found: dict[int, tuple[str, str]] = {}
     with connection.cursor() as cursor:
         for start in range(0, len(ids), _ASKED_AT_ONCE):
-            cursor.execute(_BARRED, [ids[start : start + _ASKED_AT_ONCE], settings.NOTIFYOPS_SITE_MODE])
+            cursor.execute(_BARRED, [list(ids[start : start + _ASKED_AT_ONCE]), settings.NOTIFYOPS_SITE_MODE])
             found |= {intent_id: (restored, earlier) for intent_id, restored, earlier in cursor.fetchall()}
     return found
 

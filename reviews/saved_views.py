@@ -9,10 +9,12 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Q
 from django.http import QueryDict
 from django.urls import reverse
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from notifications.models import Intent
 from notifications.policy.reasons import is_personal, one_line
+from reviews.filter_options import why_unreadable
 from reviews.filters import PAGING, QueueFilter
 from reviews.models import SavedView
 from reviews.person import Person
@@ -68,7 +70,7 @@ def save(name: str, query: str, person: Person, *, share: bool) -> View:
                 owner=person.identity, name=name, defaults={"query": query, "is_shared": share}
             )
     except IntegrityError:
-        raise BadReason(_("A shared view has this name already: choose another one.")) from None
+        raise BadReason(_("A shared view has this name already: choose another one."), field="name") from None
     return _view(row, person)
 
 
@@ -87,9 +89,9 @@ def checked_name(name: str) -> str:
     """Give the name as it is kept. Raises BadReason."""
     name = one_line(name)
     if not name or len(name) > MAX_NAME or not name.isprintable():
-        raise BadReason(_("Give the view a name of 1 to 60 printable characters."))
+        raise BadReason(_("Give the view a name of 1 to 60 printable characters."), field="name")
     if is_personal(name):
-        raise BadReason(_("The name holds an e-mail address or a phone number: choose another one."))
+        raise BadReason(_("The name holds an e-mail address or a phone number: choose another one."), field="name")
     return name
 
 
@@ -106,8 +108,13 @@ def checked_query(query: str) -> str:
     with connection.cursor() as cursor:
         cursor.execute("SELECT notifyops_private.clock_v1()")
         now = cursor.fetchone()[0]
-    if len(text) > MAX_QUERY or not QueueFilter(kept, queryset=Intent.objects.none(), now=now).readable():
-        raise BadReason(_("This list has a filter that cannot be read, or is too long to be saved."))
+    if len(text) > MAX_QUERY:
+        raise BadReason(
+            format_lazy(_("This list is too long to be saved: more than {most} characters."), most=MAX_QUERY)
+        )
+    filters = QueueFilter(kept, queryset=Intent.objects.none(), now=now)
+    if not filters.readable():
+        raise BadReason(why_unreadable(filters))
     return text
 
 

@@ -12,8 +12,9 @@ from notifications import door
 from notifications.delivery import reconcile
 from notifications.models import Intent
 from notifications.policy import codes
+from notifications.policy.receipt import came_back
 from notifications.policy.recipients import mask
-from notifications.states import EntryKind, Known, NextAction, State
+from notifications.states import DeliveryStatus, EntryKind, Known, NextAction, State
 from reviews.models import ApprovalRequest
 from reviews.person import Person, identity
 from reviews.record import Order
@@ -107,11 +108,8 @@ def _said(step: Step) -> dict[str, Any]:
         case "adopt":
             said["provider_message_id"] = _named(step)
         case "reopen":
-            said |= {
-                "code": intent.error_code or "reopened",
-                "known": intent.known or _known_of(intent),
-                "next_action": intent.next_action or NextAction.ASK_LEAD,
-            }
+            about = came_back(DeliveryStatus(intent.delivery_status), intent.error_code)
+            said |= dict(zip(("code", "known", "next_action"), about or _stood(intent), strict=True))
         case "wait":
             said["until"] = step.now + timedelta(minutes=step.order.minutes or 0)
         case "withdraw" if step.order.erase:
@@ -124,6 +122,12 @@ def _named(step: Step) -> str:
     proof = step.situation.asked.proof
     ids, ours = proof.ids if proof else (), step.intent.provider_message_id
     return ours if ours in ids and ours else ids[0]
+
+
+def _stood(intent: Intent) -> tuple[str, str, str]:
+    """Give what a case was about before it was closed."""
+    action = intent.next_action or NextAction.ASK_LEAD
+    return intent.error_code or "reopened", intent.known or _known_of(intent), action
 
 
 def _known_of(intent: Intent) -> Known:

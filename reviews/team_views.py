@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
@@ -22,6 +22,7 @@ from reviews.person import from_user
 from reviews.refusals import Refused
 from reviews.replies import queue_query, queue_url
 from reviews.standing import Standing, read_standing
+from reviews.views import queue_page
 
 # Room for 200 pasted IDs.
 _LONGEST_QUERY: Final = 60_000
@@ -93,15 +94,23 @@ def beat(request: HttpRequest, intent_id: int) -> HttpResponse:
 @require_POST
 @login_needed
 def save_view(request: HttpRequest) -> HttpResponse:
-    """Keep the list of the form's query under a name: 303 back to it."""
+    """Keep the list of the form's query under a name: 303 back to it. A refusal shows the list with what was typed."""
     query = _query(request)
     share = request.POST.get("share") == "yes"
     try:
         view = saved_views.save(request.POST.get("name", ""), query.urlencode(), from_user(request.user), share=share)
     except Refused as refused:
-        return _back(request, query, refused=refused)
+        if refused.status == 403:
+            raise PermissionDenied(str(refused.sentence)) from None
+        told = {"refused": refused, "bad": refused.field, "typed_name": request.POST.get("name", ""), "shared": share}
+        return _not_saved(request, query, told)
     messages.success(request, _("Saved as “%(name)s”.") % {"name": view.name})
     return _see(view.url)
+
+
+@console_page
+def _not_saved(request: HttpRequest, standing: Standing, query: QueryDict, told: dict[str, Any]) -> HttpResponse:
+    return queue_page(request, standing, query, told, status=told["refused"].status)
 
 
 @require_POST

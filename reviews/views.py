@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
@@ -31,10 +33,21 @@ from reviews.standing import Standing
 @console_page
 def queue(request: HttpRequest, standing: Standing) -> HttpResponse:
     """Show the queue: what needs review, by what stops being safe first."""
-    found = listing.read(request.GET, standing, from_user(request.user))
-    more = {"live": news.of_queue(request.GET, found), "overview": overview.read(standing, found)}
-    response = fragment_or_page(request, "queue", found | more)
-    return remember_queue(request, response)
+    return remember_queue(request, queue_page(request, standing, request.GET))
+
+
+def queue_page(
+    request: HttpRequest,
+    standing: Standing,
+    query: QueryDict,
+    told: Mapping[str, Any] | None = None,
+    *,
+    status: int = 200,
+) -> HttpResponse:
+    """Give the queue that the query filters; `told` is what a form on it came to."""
+    found = listing.read(query, standing, from_user(request.user))
+    more = {"live": news.of_queue(query, found), "overview": overview.read(standing, found)}
+    return fragment_or_page(request, "queue", found | more | dict(told or {}), status=status)
 
 
 @require_safe

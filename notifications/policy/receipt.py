@@ -70,6 +70,9 @@ BAD: Final[Mapping[DeliveryStatus, tuple[str, Known, NextAction]]] = {
     DeliveryStatus.COMPLAINED: (codes.COMPLAINED, Known.COMPLAINED, NextAction.ASK_LEAD),
 }
 
+# The graver case stays on the screen: a retry stays forbidden.
+_GRAVER: Final = (codes.SECOND_MESSAGE, codes.FORGOTTEN_MESSAGE)
+
 # The recipient has it, however welcome it was.
 ARRIVED: Final = frozenset({DeliveryStatus.DELIVERED, DeliveryStatus.COMPLAINED})
 # The provider has it, and may deliver it yet.
@@ -106,6 +109,11 @@ STOPPED: Final = ReceiptDecision(
 def merged(old: DeliveryStatus, new: DeliveryStatus) -> DeliveryStatus:
     """Give the graver of two; which came first does not matter."""
     return max(old, new, key=_SEVERITY.__getitem__)
+
+
+def came_back(status: DeliveryStatus, code: str | None) -> tuple[str, Known, NextAction] | None:
+    """Give what a case is about by its message's fate; None where it did not come back, or something graver stands."""
+    return None if code in _GRAVER else BAD.get(status)
 
 
 def decide_receipt(facts: ReceiptFacts) -> ReceiptDecision:
@@ -231,8 +239,7 @@ def _same_message(facts: ReceiptFacts) -> ReceiptDecision:
         return ReceiptDecision(EntryKind.RECEIPT, facts.state, next_action=NextAction.ASK_LEAD, delivery_status=status)
     if is_news and facts.says in BAD and facts.state in (State.ACCEPTED, State.NEEDS_REVIEW):
         code, known, action = BAD[facts.says]
-        if facts.error_code in (codes.SECOND_MESSAGE, codes.FORGOTTEN_MESSAGE):
-            # The graver case stays on the screen: a retry stays forbidden.
+        if facts.error_code in _GRAVER:
             return ReceiptDecision(EntryKind.RECEIPT, facts.state, delivery_status=status)
         if facts.says in _DISPUTED and facts.delivery_status is DeliveryStatus.DELIVERED:
             action = NextAction.ASK_LEAD

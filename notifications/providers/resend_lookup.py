@@ -112,8 +112,10 @@ class ResendLookup:
     async def _check_witness(self, calls: Calls, budget: LookupBudget) -> tuple[str | None, str | None]:
         """Give why nothing can be asked at all, and why no absence is to be believed: another account, or clock."""
         witness = budget.witness
-        if witness is None or not is_id(witness):
+        if witness is None:  # the asker knows of none, and believes no absence before something is found
             return None, None
+        if not is_id(witness):  # it cannot be asked for, and so shows nothing
+            return None, "lookup.no_witness"
         answer = await calls.get(self._url / witness, _MAIL_BYTES)
         if answer is None:
             return None, "lookup.other_account"

@@ -4,8 +4,10 @@
 -- `here` is the site mode: what another one's messages met says nothing of the recipient in this one. Empty: any.
 
 -- All notifications of each one's caller's key: itself, and those with a corrected address, before and after it.
+--
+-- ROWS: mostly each alone. Left at the default of a thousand, the planner reads the whole log to join it.
 CREATE FUNCTION notifyops_private.kin_v1(ids bigint[]) RETURNS TABLE (id bigint, of_id bigint, month date)
-LANGUAGE sql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
+LANGUAGE sql STABLE ROWS 10 SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
     SELECT i.id, i.id, i.month FROM notifications_intent i WHERE i.id = ANY (ids)
     UNION
     SELECT i.id, p.id, p.month FROM notifications_intent i

@@ -176,14 +176,21 @@ BEGIN
                 WHEN j.target = i.state THEN i.next_attempt_at ELSE t END,
             -- A receipt that says that the key's one message did not arrive ends the doubt as well.
             first_ambiguous_at = CASE WHEN kind_ = 're_prepared' OR (kind_ = 'freed' AND NOT j.ambiguous)
-                    OR (kind_ = 'receipt' AND j.known IN ('soft_bounced', 'invalid')) THEN NULL
+                    OR (kind_ IN ('receipt', 'reopened') AND j.known IN ('soft_bounced', 'invalid')
+                        AND (kind_ = 'receipt' OR i.delivery_status IN ('soft_bounced', 'failed'))) THEN NULL
                 WHEN j.ambiguous AND NOT by_person AND i.first_ambiguous_at IS NULL THEN j.began
                 ELSE i.first_ambiguous_at END,
             safe_until = CASE WHEN kind_ = 're_prepared' OR (kind_ = 'freed' AND NOT j.ambiguous)
-                    OR (kind_ = 'receipt' AND j.known IN ('soft_bounced', 'invalid')) THEN NULL
+                    OR (kind_ IN ('receipt', 'reopened') AND j.known IN ('soft_bounced', 'invalid')
+                        AND (kind_ = 'receipt' OR i.delivery_status IN ('soft_bounced', 'failed'))) THEN NULL
                 WHEN j.ambiguous AND NOT by_person AND i.first_ambiguous_at IS NULL
                 THEN j.began + make_interval(secs => coalesce(j.window_s, 0)) ELSE i.safe_until END,
             known = CASE WHEN kind_ IN ('result', 'lease_lost', 'settled') THEN j.known
+                -- What came back while it was closed is what the case is about, and nothing that anybody may adopt.
+                WHEN kind_ = 'reopened' AND i.delivery_status IN
+                        ('soft_bounced', 'failed', 'suppressed', 'bounced', 'complained')
+                    AND coalesce(i.error_code, '') NOT IN ('second_message', 'forgotten_message')
+                    THEN replace(i.delivery_status::text, 'failed', 'invalid')
                 -- A person says neither at an adoption nor after it what is known: the provider has it.
                 WHEN kind_ = 'adopted' OR (kind_ = 'reopened' AND i.provider_message_id IS NOT NULL
                         AND coalesce(i.known, 'unknown') IN ('unknown', 'not_sent'))

@@ -14,7 +14,7 @@ RETURN regexp_replace(key, '~a[0-9]+$', '');
 
 -- All notifications of one caller's key: its own, and those with a corrected address. Two short ranges of the keys.
 CREATE FUNCTION notifyops_private.line_v1(any_key text, space text) RETURNS TABLE (key text, intent_id bigint)
-LANGUAGE sql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
+LANGUAGE sql STABLE ROWS 2 SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
     SELECT k.key::text, k.intent_id FROM notifications_intentkey k
     WHERE k.key = base_key_v1(any_key) AND k.workspace = space
     UNION ALL

@@ -16,7 +16,7 @@ from notifications.models import Run
 from notifications.models.run import UNFINISHED
 from reviews.bulk import deeds, limits, outcomes
 from reviews.bulk.models import RATES, BulkRun
-from reviews.person import Person
+from reviews.person import UNREAD, Person
 from reviews.reasons import CODES, check_reason, no_such_reason
 from reviews.refusals import ChangedMeanwhile, NotAllowedNow, NotPermitted, NotProven, Refused, UnknownCase
 
@@ -165,10 +165,14 @@ def _check_site() -> None:
         raise NotAllowedNow(sentence, word="site")
 
 
+# The cluster reads it too, whose login sees nothing of how people log in.
+_READ: Final = BulkRun.objects.select_related("run", "user").defer(*(f"user__{field}" for field in UNREAD))
+
+
 def find(bulk_id: int, *, lock: bool = False) -> BulkRun:
     """Give the plan or run. Raises UnknownCase."""
     # Beside the rows that a batch adds under it: nobody waits here for a worker's transaction.
-    rows = BulkRun.objects.select_for_update(no_key=True) if lock else BulkRun.objects.select_related("run", "user")
+    rows = BulkRun.objects.select_for_update(no_key=True) if lock else _READ
     found = rows.filter(pk=bulk_id).first()
     if found is None:
         raise UnknownBulk

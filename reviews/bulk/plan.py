@@ -55,13 +55,18 @@ class Wish:
 
 def filter_of(query: str, now: datetime, me: str = "") -> QueueFilter:
     """Read a filter as the queue of `me` reads its URL; places in the list are no part of it. Raises NotAllowedNow."""
-    kept = QueryDict(query, mutable=True)
-    for name in PAGING:
-        kept.pop(name, None)
-    filters = QueueFilter(kept, queryset=Intent.objects.all(), now=now, me=me)
+    filters = asked_of(query, now, me)
     if not filters.readable():
         raise NotAllowedNow(_("This filter cannot be read, so that nothing is planned for it."), word="bad_filter")
     return filters
+
+
+def asked_of(query: str, now: datetime, me: str = "") -> QueueFilter:
+    """Give the filters of a query, readable or not."""
+    kept = QueryDict(query, mutable=True)
+    for name in PAGING:
+        kept.pop(name, None)
+    return QueueFilter(kept, queryset=Intent.objects.all(), now=now, me=me)
 
 
 def kept_query(query: str) -> str:

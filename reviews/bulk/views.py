@@ -71,6 +71,7 @@ def _offer(
         found["count"] = f"{queue.COUNT_CAP:,}+" if count > queue.COUNT_CAP else f"{count:,}"
     except Refused as unreadable:
         found["refused"] = refused or unreadable
+        found["problems"] = listing.problems_of(plan.asked_of(kept, standing.now))
     found["most"] = most = limits.limit_of(from_user(request.user))
     # A plan takes no more than the person may decide together; the count itself is capped above all that anybody may.
     found["planned"] = min(found.get("counted", 0), most)

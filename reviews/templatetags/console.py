@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import lru_cache
 from typing import Final
 
 from django import template
+from django.conf import settings
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -83,6 +85,12 @@ def age(at: datetime, now: datetime) -> str:
 @register.simple_tag
 def icon(name: str) -> SafeString:
     """Give a shape of the sprite; it stands beside a word that says the same, so that nobody needs it."""
+    return _shape(name, settings.STATIC_URL)
+
+
+# A page of the queue holds some two hundred, of a dozen kinds.
+@lru_cache(maxsize=256)
+def _shape(name: str, _static_url: str) -> SafeString:
     return format_html(
         '<svg class="icon" width="16" height="16" aria-hidden="true"><use href="{}#{}"/></svg>',
         static("icons.svg"),

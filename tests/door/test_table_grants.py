@@ -1,7 +1,8 @@
 """Which role may do what with which table, as a table: a new grant is a decision that is made here.
 
-`r` reads, `a` adds, `w` changes, `d` deletes; behind a colon stand the only columns that may be changed. Nobody
-truncates, references, or makes a trigger. What a role has nothing of is not listed.
+`r` reads, `a` adds, `w` changes, `d` deletes; behind a colon stand the only columns that may be changed, behind an
+equals sign the only ones that may be read. Nobody truncates, references, or makes a trigger. What a role has nothing of
+is not listed.
 """
 
 from __future__ import annotations
@@ -46,11 +47,10 @@ MAY: Final[dict[str, dict[str, str]]] = {
     "notifications_workspacegrant": READ,
     "auth_group": SETTINGS,
     "auth_group_permissions": SETTINGS,
-    "auth_user": SETTINGS,
+    # What a bulk run's owner may do by now, and nothing of how she logs in.
+    "auth_user": {"worker": "=id is_active is_superuser username", "web": "rawd"},
     "auth_user_groups": SETTINGS,
     "auth_user_user_permissions": SETTINGS,
-    "django_admin_log": SETTINGS,
-    "notifications_apitoken": SETTINGS,
     "notifications_feedendpoint": SETTINGS,
     "notifications_provideraccount": SETTINGS,
     "reviews_approvalrequest": SETTINGS,
@@ -58,6 +58,8 @@ MAY: Final[dict[str, dict[str, str]]] = {
     "reviews_hold": SETTINGS,
     "reviews_presence": SETTINGS,
     "reviews_savedview": SETTINGS,
+    "notifications_apitoken": LOGIN,
+    "django_admin_log": LOGIN,
     "axes_accessattempt": LOGIN,
     "axes_accessattemptexpiration": LOGIN,
     "axes_accessfailurelog": LOGIN,
@@ -101,7 +103,11 @@ SELECT c.relname, r.role,
         (SELECT ':' || string_agg(a.attname, ' ' ORDER BY a.attname) FROM pg_attribute a
          WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
            AND NOT has_table_privilege(n.login, c.oid, 'UPDATE')
-           AND has_column_privilege(n.login, c.oid, a.attnum, 'UPDATE')))
+           AND has_column_privilege(n.login, c.oid, a.attnum, 'UPDATE')),
+        (SELECT '=' || string_agg(a.attname, ' ' ORDER BY a.attname) FROM pg_attribute a
+         WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+           AND NOT has_table_privilege(n.login, c.oid, 'SELECT')
+           AND has_column_privilege(n.login, c.oid, a.attnum, 'SELECT')))
 FROM pg_class c CROSS JOIN unnest(ARRAY['worker', 'web', 'writer', 'reader']) AS r(role)
 CROSS JOIN LATERAL (SELECT 'notifyops_test_' || r.role AS login) n
 WHERE c.relnamespace IN ('notifyops'::regnamespace, 'notifyops_private'::regnamespace) AND c.relkind IN ('r', 'p', 'v')

@@ -138,6 +138,14 @@ def test_an_id_that_leads_elsewhere_is_not_asked_for(sandbox: RunningSandbox, ma
     assert sandbox.requests() == []
 
 
+@pytest.mark.parametrize("mail_id", ["a/b", "..", "a?b=c", ""])
+def test_a_witness_that_cannot_be_asked_for_lets_no_absence_be_believed(sandbox: RunningSandbox, mail_id: str) -> None:
+    """An id that a provider gave once, and that no address can hold: nothing shows then whose list it is."""
+    budget = dataclasses.replace(QUICK, witness=mail_id)
+    result = asked(sandbox, [question(1, body_of(1))], budget)[1]
+    assert (result.answer, result.code) == (Found.INCONCLUSIVE, "lookup.no_witness")
+
+
 def test_both_forms_of_time_are_read_and_nothing_else() -> None:
     wanted = datetime(2026, 4, 3, 22, 13, 42, 674000, tzinfo=UTC)
     for text in ("2026-04-03 22:13:42.674+00", "2026-04-03T22:13:42.674Z", "2026-04-04T00:13:42.674+02:00"):

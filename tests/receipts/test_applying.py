@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from notifications.models import DeliveryBlock, ProviderEvent
+from notifications.models import DeliveryBlock, Intent, ProviderEvent
 from notifications.states import EntryKind, State
+from reviews.refusals import Refused
 from tests.receipts.post import FAILED, PERMANENT, SUPPRESSED, TRANSIENT, Provider, kept, parked, stands
+from tests.reviews.deciding import decide, now
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 REVIEW = "needs_review"
@@ -60,6 +62,20 @@ def test_bad_news_ask_a_person_and_stop_what_else_goes_to_the_address(provider: 
     assert provider.place.intent(waiting).state == ("needs_review" if reason else "accepted")
     if reason:
         assert provider.place.intent(waiting).error_code == f"address_{reason}"
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_came_back_while_it_was_closed_is_a_case_of_that_once_reopened(provider: Provider, case: str) -> None:
+    event_type, detail, standing, _ = BAD[case]
+    intent = Intent.objects.get(pk=provider.accepted())
+    decide("close", intent, code="no_longer_needed")
+    assert provider.say(event_type, intent.pk, **detail) == 200
+    provider.apply()
+    assert stands(intent.pk)[:2] == ("closed", standing[1])
+    decide("reopen", now(intent), code="closed_by_mistake")
+    assert stands(intent.pk) == standing
+    with pytest.raises(Refused, match="came back|has not said"):
+        decide("adopt", now(intent), code="evidence_found")
 
 
 def test_a_complaint_overrules_a_bounce_at_the_block_and_a_wish_is_never_overwritten(provider: Provider) -> None:

@@ -105,8 +105,21 @@ def test_the_place_in_the_list_and_empty_fields_are_not_saved_and_a_name_is_save
 def test_what_cannot_be_kept_is_refused_in_words(name, query, said) -> None:
     client = login("olga")
     answer = client.post("/reviews/views", {"name": name, "query": query})
-    assert answer.status_code == 303
-    assert said in client.get("/reviews/").content.decode()
+    assert answer.status_code == 422
+    html = answer.content.decode()
+    assert said in html
+    assert 'role="alert"' in html
+    # At the field, where it is one; else the focus is on the sentence.
+    assert html.count("autofocus") == 1
+    is_of_the_name = name != "fine"
+    field = re.search(r'<input name="name"[^>]*>', html)
+    assert (
+        'aria-invalid="true" autofocus aria-describedby="fault-save_view"' in (field[0] if field else "")
+    ) is is_of_the_name
+    assert ('id="fault-save_view"' in html) is is_of_the_name
+    if is_of_the_name:
+        assert f'value="{name}"' in html
+        assert 'name="query" value="' + query.replace("&", "&amp;") in html
     assert not SavedView.objects.exists()
 
 
@@ -116,7 +129,7 @@ def test_who_may_share_delete_and_see() -> None:
     assert save("sam", "Mine").status_code == 403
     save("olga", "Ours", share="yes")
     ours, private = SavedView.objects.get(name="Ours"), SavedView.objects.get(name="Mine")
-    assert save("lena", "Ours", share="yes").status_code == 303
+    assert save("lena", "Ours", share="yes").status_code == 422
     assert SavedView.objects.filter(name="Ours").count() == 1, "one name, one shared view"
     assert login("vera").post(f"/reviews/views/{ours.pk}/delete").status_code == 403
     assert login("lena").post(f"/reviews/views/{private.pk}/delete").status_code == 404
@@ -132,3 +145,34 @@ def test_thirty_views_are_enough() -> None:
     assert SavedView.objects.count() == 30
     save("olga", "v3", "known=unknown")
     assert SavedView.objects.get(name="v3").query == "known=unknown"
+
+
+def test_a_name_that_is_shared_already_is_marked_at_its_field_and_what_was_chosen_stays() -> None:
+    save("lena", "Ours", share="yes")
+    answer = save("olga", "Ours", "code=none", share="yes")
+    html = answer.content.decode()
+    assert answer.status_code == 422
+    assert re.search(r'<input name="name"[^>]*value="Ours"[^>]*aria-invalid="true"', html)
+    assert 'name="share" value="yes" checked' in html
+    assert 'name="query" value="code=none"' in html
+    assert SavedView.objects.count() == 1
+
+
+@pytest.mark.parametrize("url", ["/reviews/?known=nonsense", "/reviews/?known=nonsense&q=r-1"])
+def test_a_filter_that_cannot_be_read_is_marked_at_its_field_with_the_reason_beside_it(url) -> None:
+    html = login("olga").get(url).content.decode()
+    field = re.search(r'<select name="known"[^>]*>', html)
+    assert field is not None
+    assert 'aria-invalid="true"' in field[0]
+    (described,) = re.findall(r'aria-describedby="([^"]+)"', field[0])
+    assert all(f'id="{one}"' in html for one in described.split())
+    assert "<details open>" in html
+
+
+def test_the_offer_of_a_plan_names_the_filter_that_cannot_be_read() -> None:
+    answer = login("lena").get("/reviews/bulk/new?known=nonsense&cod=1")
+    html = answer.content.decode()
+    assert answer.status_code == 422
+    assert "There is no filter named “cod”" in html
+    assert "nonsense" in html[html.index('id="problems"') :]
+    assert 'role="alert" tabindex="-1" autofocus' in html

@@ -166,3 +166,11 @@ def test_a_server_without_streams_says_so_and_asking_costs_no_more_than_a_page()
         asked(olga, page)
     told = [one["sql"] for one in queries if "SAVEPOINT" not in one["sql"]]
     assert len(told) <= 8, told
+
+
+def test_a_stream_without_a_login_ends_quietly_and_its_page_is_told_why() -> None:
+    """Led to the login, the browser would read a page of HTML as a stream, and say so as an error."""
+    stream = Client().get("/reviews/live", headers={"Accept": "text/event-stream"})
+    assert (stream.status_code, stream.content) == (204, b"")
+    told = Client().get("/reviews/live?of=queue", headers={"HX-Request": "true"})
+    assert told.status_code == 286

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from django.db import connection, connections
+from django.db import connection, connections, transaction
 from django.http import QueryDict
 from django.utils import timezone
 
@@ -49,6 +49,32 @@ def test_at_ten_thousand_the_count_stops_and_every_list_is_an_index_range(many: 
         assert " Sort" not in plan, (query, plan)
     assert_a_search_reads_no_table_through()
     assert "intent_review_oldest" in plan_of("", "oldest", f"{timezone.now().isoformat()}_1")
+
+
+# What a page may read of the log beside index ranges: entries that other tests' months hold, and none of thousands.
+FEW_ENTRIES = 100
+
+
+def test_no_list_and_no_case_reads_the_log_through(many: None) -> None:
+    """Nor does what a restore or an earlier message says of each row: the log is by far the longest table."""
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("ANALYZE notifyops_private.notifications_logentry")
+    client, first = login("olga"), Intent.objects.order_by("pk").values_list("pk", flat=True)[0]
+    for url in ("/reviews/", "/reviews/?state=any", f"/reviews/{first}/", "/reviews/bulk/new?workspace=w3"):
+        with transaction.atomic():
+            assert client.get(url).status_code == 200
+            assert read_through() < FEW_ENTRIES, url
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT notifyops_private.earlier_v1(%s, 'sandbox')", [first])
+        assert read_through() < FEW_ENTRIES
+
+
+def read_through() -> int:
+    """Give how many entries of the log the transaction has read by no index."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT sum(seq_tup_read) FROM pg_stat_xact_user_tables WHERE relname LIKE %s",
+                       ["notifications_logentry%"])  # fmt: skip
+        return int(cursor.fetchone()[0])
 
 
 A_PAGE = 50

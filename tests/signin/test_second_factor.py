@@ -231,6 +231,9 @@ def test_no_secret_is_read_by_workers_or_shown_in_the_admin(as_role: Any) -> Non
     for table in ("otp_totp_totpdevice", "otp_static_statictoken", "django_session", "axes_accessattempt"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             worker.execute(f"SELECT * FROM notifyops_private.{table}")
+    for column, table in (("password", "auth_user"), ("email", "auth_user"), ("digest", "notifications_apitoken")):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            worker.execute(f"SELECT {column} FROM notifyops_private.{table}")
 
 
 def test_what_was_done_about_accounts_only_grows(as_role: Any) -> None:

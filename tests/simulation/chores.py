@@ -38,8 +38,6 @@ from tests.simulation.removing import put
 from tests.simulation.scheduler import Process, Scheduler
 from tests.simulation.world import SITE, World
 
-# A desk whose key is another team's, as happens when somebody mixes up two; set right when the faults stop.
-FOREIGN = 0.2
 # How long a key protects, the margin taken off.
 WINDOW_S = 84_600.0
 # Without a limit of calls, but for no longer than in production.
@@ -88,7 +86,9 @@ async def tend(world: World, process: Process) -> None:
 
 
 async def _ask(world: World, process: Process) -> None:
-    lookup = Watched(world.provider, world.courier, world.said, foreign=world.rng.random() < FOREIGN)
+    # A desk whose key is another team's, as happens when somebody mixes up two; set right when the faults stop.
+    foreign = world.rng.random() < world.weather.foreign
+    lookup = Watched(world.provider, world.courier, world.said, foreign=foreign)
     desk = Desk({world.account: lookup}, {world.account: BUDGET}, world.types, site=SITE)
     link = Link(world.wires, process, "worker", "ask")
     while True:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import product
@@ -162,12 +163,13 @@ RARE: Final = tuple(pair for pair in PAIRS if pair[0].startswith(_SELDOM))
 RAREST: Final = tuple(pair for pair in PAIRS if pair[0].startswith("ask ") and pair[0].split()[1] in TRANSACTION)
 AIMED: Final = ((PAIRS, 8), (RARE, 10), (RAREST, 10))
 # Of each step of a storm; the rest go on undisturbed.
-_CHANCES: Final[dict[Fault, float]] = {
+CHANCES: Final[dict[Fault, float]] = {
     Fault.CRASH: 0.035, Fault.PAUSE: 0.03, Fault.FREEZE: 0.006, Fault.RESTART: 0.004, Fault.JUMP: 0.012,
     Fault.STEP: 0.004, Fault.COMMIT_LOST: 0.02, Fault.ANSWER_LOST: 0.03,
 }  # fmt: skip
-# A call that failed begins an outage so often: those after it fail too, and the account's circuit opens.
-OUTAGE: Final = 0.25
+# How often a call that failed begins an outage: so many of the next, from … to, fail in this way; the circuit opens.
+Outage = tuple[float, Call, int, int]
+OUTAGE: Final[Outage] = (0.25, Call.FAILED_BEFORE, 2, 5)
 # Where every seventh step is disturbed, hardly a call comes to its end, and little can happen after it.
 FIERCE: Final = (0.2, 0.4, 0.8)
 _LAWFUL: Final = frozenset(PAIRS)
@@ -220,6 +222,11 @@ class Plan:
     rng: Random
     seed: int
     coverage: Coverage
+    calls: Mapping[Call, int]
+    looks: Mapping[Look, int]
+    chances: Mapping[Fault, float]
+    outage: Outage
+    is_steady: bool  # the database's clock is never stepped: worlds are judged by its times
     calm: bool = False
     fierce: float = 1.0
     _outage: int = 0
@@ -237,8 +244,7 @@ class Plan:
                 self._aimed.append((point, fault, self.rng.randrange(2)))
 
     def _is_possible(self, fault: Fault) -> bool:
-        # Where the database's clock was stepped its times tell less: a third of the worlds are judged by them.
-        return fault is not Fault.STEP or self.seed % 3 != 0
+        return fault is not Fault.STEP or not self.is_steady
 
     def at(self, point: str) -> Fault | None:
         """Give what happens to the one who stands at `point` and is about to go on."""
@@ -251,12 +257,13 @@ class Plan:
     def call(self) -> Call:
         """Give what becomes of the next call."""
         if self._outage and not self.calm:
-            self._outage, way = self._outage - 1, Call.FAILED_BEFORE
+            self._outage, way = self._outage - 1, self.outage[1]
             self.coverage.taken[f"call × {way}"] += 1
             return way
-        way = self._way("call", WEIGHTS)
-        if way in (Call.REFUSED, Call.FAILED_BEFORE, Call.LOST_REQUEST) and self.rng.random() < OUTAGE:
-            self._outage = self.rng.randint(2, 5)
+        way = self._way("call", self.calls)
+        chance, _, least, most = self.outage
+        if way in (Call.REFUSED, Call.FAILED_BEFORE, Call.LOST_REQUEST) and self.rng.random() < chance:
+            self._outage = self.rng.randint(least, most)
         return way
 
     def fate(self) -> Fate:
@@ -269,9 +276,9 @@ class Plan:
 
     def look(self) -> Look:
         """Give what becomes of the next reading call."""
-        return self._way("look", LOOKS)
+        return self._way("look", self.looks)
 
-    def _way(self, name: str, weights: dict[W, int], *, always: bool = False) -> W:
+    def _way(self, name: str, weights: Mapping[W, int], *, always: bool = False) -> W:
         ways = list(weights)  # the first is how it goes in calm weather
         way = ways[0] if self.calm and not always else self.rng.choices(ways, list(weights.values()))[0]
         self.coverage.taken[f"{name} × {way}"] += 1
@@ -285,7 +292,7 @@ class Plan:
                     return fault
         # Around the call faults come more often: there they could cost a message, or make two.
         number = self.rng.random() / (self.fierce * (2.0 if point.startswith("send") else 1.0))
-        for fault, chance in _CHANCES.items():
+        for fault, chance in self.chances.items():
             number -= chance
             if number < 0:
                 return fault if (point, fault) in _LAWFUL and self._is_possible(fault) else None

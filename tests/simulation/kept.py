@@ -18,21 +18,27 @@ SEEDS: Final = Path(__file__).parent / "seeds"
 def keep_seed(outcome: Outcome) -> Path:
     """Write a failing seed to a file that the tests replay from now on: commit it with the mend."""
     SEEDS.mkdir(exist_ok=True)
-    path = SEEDS / f"{outcome.seed}.json"
+    path = SEEDS / f"{outcome.weather}-{outcome.seed}.json"
     found = [f"{one.check}: {one.detail}" for one in outcome.violations]
-    path.write_text(json.dumps({"seed": outcome.seed, "found": found}, indent=2) + "\n", encoding="utf-8")
+    path.write_text(
+        json.dumps({"seed": outcome.seed, "weather": outcome.weather, "found": found}, indent=2) + "\n",
+        encoding="utf-8",
+    )
     return path
 
 
-def kept_seeds() -> list[int]:
-    """Give the seeds that failed once."""
-    return sorted(json.loads(path.read_text(encoding="utf-8"))["seed"] for path in SEEDS.glob("*.json"))
+def kept_seeds() -> list[tuple[int, str]]:
+    """Give the seeds that failed once, and in which weather."""
+    said = [json.loads(path.read_text(encoding="utf-8")) for path in SEEDS.glob("*.json")]
+    return sorted((one["seed"], one["weather"]) for one in said)
 
 
 def told(outcome: Outcome) -> str:
     """Give a failed schedule as text: what broke, what happened, and what the database and the provider tell."""
     broken = [f"{one.check}: {one.detail}" for one in outcome.violations]
-    return "\n".join([f"schedule {outcome.seed}", *broken, "", *outcome.trace[-400:], "", *outcome.story])
+    return "\n".join(
+        [f"schedule {outcome.seed} ({outcome.weather})", *broken, "", *outcome.trace[-400:], "", *outcome.story]
+    )
 
 
 def run_folder() -> Path:

@@ -44,15 +44,15 @@ WHERE i.account_id = %s ORDER BY i.id, l.seq
 """
 _PROBES: Final = """
 WITH probe AS (
-    SELECT c.intent_id, c.attempt, c.at, (SELECT min(r.at) FROM notifyops_private.notifications_logentry r
+    SELECT c.intent_id, c.attempt, c.at, p.picked, (SELECT min(r.at) FROM notifyops_private.notifications_logentry r
         WHERE r.intent_id = c.intent_id AND r.month = c.month AND r.attempt = c.attempt
           AND r.kind IN ('result', 'lease_lost')) AS ended
-    FROM unnest(%(ids)s::bigint[], %(attempts)s::int[]) AS p(intent_id, attempt)
+    FROM unnest(%(ids)s::bigint[], %(attempts)s::int[], %(picked)s::timestamptz[]) AS p(intent_id, attempt, picked)
     JOIN notifyops_private.notifications_logentry c
       ON c.intent_id = p.intent_id AND c.attempt = p.attempt AND c.kind = 'claimed'
 )
 SELECT p.at, n.at, p.ended FROM probe p JOIN probe n ON (n.at, n.intent_id) > (p.at, p.intent_id)
-    AND n.at < least(p.ended, p.at + interval '60 seconds')
+    AND n.at < least(p.ended, p.picked + interval '60 seconds')
 """
 SETTLED: Final = FINAL | {State.ACCEPTED, State.NEEDS_REVIEW}
 
@@ -133,12 +133,15 @@ def _against_the_ledger(world: World, intent: dict[str, Any], accepted: list[Any
 def _probes(world: World) -> Iterator[Violation]:
     """An open circuit lets one probe through for all hosts: the next one comes after its result, or its minute.
 
-    Where the database's clock was put on or back, its times tell nothing.
+    That begins where it is picked, as its right to call does: a claim that stands still before it is written loses
+    both. Where the database's clock was put on or back, its times tell nothing.
     """
+    world.scheduler.plan.coverage.taken["weather × probe"] += len(world.probes)
     if world.scheduler.was_stepped or not world.probes:
         return
-    ids, attempts = [one[0] for one in world.probes], [one[1] for one in world.probes]
-    for first, later, ended in world.database.owner.execute(_PROBES, {"ids": ids, "attempts": attempts}).fetchall():
+    ids, attempts, picked = (list(column) for column in zip(*world.probes, strict=True))
+    values = {"ids": ids, "attempts": attempts, "picked": picked}
+    for first, later, ended in world.database.owner.execute(_PROBES, values).fetchall():
         yield Violation("two_probes", f"at {first} and {later}, and the first one's result came at {ended}")
 
 

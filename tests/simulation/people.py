@@ -20,6 +20,7 @@ from reviews.refusals import Refused
 from tests.simulation.database import SETTINGS, at, enqueue_values
 from tests.simulation.line import Link
 from tests.simulation.scheduler import Process
+from tests.simulation.weather import LULL_S
 from tests.simulation.world import PEOPLE_STAY_S, World
 
 T = TypeVar("T")
@@ -115,6 +116,10 @@ async def decide(world: World, process: Process) -> None:
             waits_for = intent.pk if verb == "query" or intent.known == Known.UNKNOWN else None
         except (Refused, DatabaseError):
             world.refused += 1
+            continue
+        lull = 0.0 if world.is_calm or verb == "query" else world.weather.lull
+        if lull and world.rng.random() < lull:  # whatever was ordered waits for somebody who works
+            world.scheduler.advance(LULL_S)
 
 
 def _order(world: World, intent: Intent, code: str, text: str) -> Order:

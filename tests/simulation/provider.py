@@ -178,6 +178,11 @@ class SimulatedProvider:
         assert self.scheduler.loop is not None
         self.scheduler.loop.call_at(due_at, arrive)
 
+    def newest_key_left_s(self) -> float:
+        """Give how long the newest message's key is still kept; negative where none is."""
+        kept = [slot.at for slot in self._slots.values() if slot.message_id is not None]
+        return max(kept, default=-WINDOW_S) + WINDOW_S - self.scheduler.now
+
     def forget_bytes(self) -> None:
         """Compare no bytes with those of a time that the database has forgotten."""
         self._digests.clear()

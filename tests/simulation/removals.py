@@ -38,7 +38,7 @@ def caught(database: Database, number: int) -> Catch | None:
     one = SAFEGUARDS[number]
     with one.removal(database):
         for seed in range(LIMIT):
-            outcome = play(database, seed, Coverage(), f"s{number}", restores=one.restores)
+            outcome = play(database, seed, Coverage(), f"s{number}", restores=one.restores, weather=one.weather)
             # An error of our own would be seen in production too, but it is not the harm.
             checks = {one.check for one in outcome.violations} - {"unexpected_error"}
             if checks:

@@ -9,18 +9,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.simulation.database import Database
+from tests.simulation.weather import USUAL, Weather
 
 Removal = Callable[[Database], AbstractContextManager[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Safeguard:
-    """One safeguard: its name, what is done to remove it, and the removal. `restores`: it is for restored databases."""
+    """One safeguard: its name, what is done to remove it, and the removal.
+
+    `restores`: it is for restored databases. `weather`: where what it prevents is common.
+    """
 
     name: str
     removed: str
     removal: Removal
     restores: bool = False
+    weather: Weather = USUAL
 
 
 @contextlib.contextmanager

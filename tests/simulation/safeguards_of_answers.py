@@ -20,6 +20,7 @@ from notifications.states import DeliveryStatus
 from reviews import rules
 from tests.simulation.database import Database
 from tests.simulation.removing import Safeguard, all_of, cut, put
+from tests.simulation.weather import DOUBTS
 
 
 def _each_post_is_news(_: Database) -> AbstractContextManager[None]:
@@ -92,29 +93,45 @@ def _half_read(_: Database) -> AbstractContextManager[None]:
     return put(Scan, "cut_short", cut_short)
 
 
+def _any_account(_: Database) -> AbstractContextManager[None]:
+    real = reconcile.Absent
+    return put(reconcile, "Absent", lambda *, is_proven: real(is_proven=True))
+
+
 ANSWERS: Final = (
     Safeguard("an event's id counts once", "each post of it is kept as a new one", _each_post_is_news),
     Safeguard("a parked receipt goes with its entry", "it stays, and is applied again", _stays_parked),
     Safeguard("what comes back blocks its address", "nobody is blocked", _nobody_is_blocked),
     Safeguard("evidence serves once", "one absence allows any number of retries", _used_again),
+    Safeguard(
+        "absence only where all was read", "a look-up that broke off counts as whole", _half_read, weather=DOUBTS
+    ),
+    Safeguard(
+        "absence only of an account that is known to have taken something",
+        "the list of one that never did is believed",
+        _any_account,
+        weather=DOUBTS,
+    ),
     Safeguard("what comes back makes a case", "it is noted alone", lambda _: put(policy, "BAD", {})),
     Safeguard("the graver word wins", "the last one does", _last_word_wins),
     Safeguard("receipts judge by generation", "any receipt counts for the present one", _of_any_generation),
 )
-# Written, and not yet seen to be noticed: each wants a rare meeting (an order that waits for half an hour, a look-up
-# that breaks off beside a message just accepted). Move one up once `make safeguards` has caught it.
+# Written, and not yet seen to be noticed: each wants a rare meeting (an order that waits for half an hour, a question
+# within two minutes of the call, another team's key beside a witness). Move one up once `make safeguards` has caught
+# it.
 CANDIDATES: Final = (
-    Safeguard("absence only after the provider has settled", "it is believed at once", _always_settled),
-    Safeguard("absence only where all was read", "a look-up that broke off counts as whole", _half_read),
-    Safeguard("receipts judge by the newest entry", "whatever moved since it was read", _whatever_moved),
     Safeguard(
         "an order on evidence is good for half an hour",
         "it is good for ever",
         lambda database: cut(database, "excused_v1", "AND e.at > t - interval '30 minutes'", ""),
+        weather=DOUBTS,
     ),
+    Safeguard("absence only after the provider has settled", "it is believed at once", _always_settled, weather=DOUBTS),
     Safeguard(
         "absence only of a key that sees a witness",
         "any key is believed",
         lambda _: put(resend_lookup, "_seen", lambda result, blind: result),
+        weather=DOUBTS,
     ),
+    Safeguard("receipts judge by the newest entry", "whatever moved since it was read", _whatever_moved),
 )

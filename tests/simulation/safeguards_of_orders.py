@@ -10,6 +10,7 @@ from reviews import rules, ways
 from tests.simulation import restoring
 from tests.simulation.database import Database
 from tests.simulation.removing import Safeguard, all_of, cut, put
+from tests.simulation.weather import DOUBTS, EDGES, OUTAGES
 
 
 def _by_one(database: Database) -> AbstractContextManager[None]:
@@ -57,18 +58,18 @@ ORDERS: Final = (
         "nobody looks at what arrived",
         lambda database: cut(database, "arrived_v1", "GROUP BY t.id", "AND false GROUP BY t.id"),
     ),
-)
-# Written, and not yet seen to be noticed: the key must end between two statements, an account be probed while two of
-# its messages are due, or an order wait for half an hour.
-CANDIDATES: Final = (
     Safeguard(
         "one probe for all hosts",
         "whoever comes next probes too",
         lambda database: cut(
             database, "pick_v1", "SET open_until = t + interval '60 seconds'", "SET open_until = c.open_until"
         ),
+        weather=OUTAGES,
     ),
-    Safeguard("margin of the window", "the key is relied on until its end", _no_margin),
+    Safeguard("margin of the window", "the key is relied on until its end", _no_margin, weather=EDGES),
+)
+# Written, and not yet seen to be noticed. Move one up once `make safeguards` has caught it.
+CANDIDATES: Final = (
     Safeguard("one address goes on in the other's place", "the first may be reopened beside it", _both_open),
     Safeguard(
         "a resend is good for half an hour",
@@ -77,5 +78,6 @@ CANDIDATES: Final = (
             cut(database, "forced_v1", "AND r.at > t - interval '30 minutes'", ""),
             cut(database, "overdue_v1", "AND r.at <= t - interval '30 minutes'", "AND false"),
         ),
+        weather=DOUBTS,
     ),
 )

@@ -12,6 +12,7 @@ from tests.simulation import chores, oracle, pausing, people, restoring, workers
 from tests.simulation.database import Database
 from tests.simulation.faults import Coverage
 from tests.simulation.violation import Violation
+from tests.simulation.weather import USUAL, Weather
 from tests.simulation.world import LOOK_S, RESTORER, SETTLES_WITHIN_S, Role, World, made, simulated_boot_clock
 
 # Who lives in every world. Another actor is a coroutine of (world, process) that takes its turns: add it here, and its
@@ -38,6 +39,7 @@ class Outcome:
     """What one schedule gave. `digest` is equal where everything happened in the same order."""
 
     seed: int
+    weather: str
     violations: list[Violation]
     trace: list[str]
     story: list[str]
@@ -49,9 +51,17 @@ class Outcome:
         return hashlib.sha256("\n".join(self.trace).encode()).hexdigest()
 
 
-def play(database: Database, seed: int, coverage: Coverage, mark: str, *, restores: bool = False) -> Outcome:
+def play(
+    database: Database,
+    seed: int,
+    coverage: Coverage,
+    mark: str,
+    *,
+    restores: bool = False,
+    weather: Weather = USUAL,
+) -> Outcome:
     """Play one schedule to its end, and judge it. `restores`: an older copy of the database is put back in it."""
-    world = made(database, seed, coverage, mark)
+    world = made(database, seed, coverage, mark, weather)
     loop = world.scheduler.loop
     assert loop is not None
     previous = logging.root.manager.disable
@@ -67,7 +77,7 @@ def play(database: Database, seed: int, coverage: Coverage, mark: str, *, restor
     found = oracle.violations(world)
     told = oracle.story(world) if found else []
     database.put_away(world.account)
-    return Outcome(seed, found, world.scheduler.trace, told, took_s)
+    return Outcome(seed, weather.name, found, world.scheduler.trace, told, took_s)
 
 
 async def _live(world: World, *, restores: bool) -> None:

@@ -69,6 +69,7 @@ class Scheduler:
     now: float = 0.0
     steps: int = 0
     database_off_by_s: float = 0.0
+    farthest_off_s: float = 0.0
     stepped_at: float = -1.0  # when the database's clock was last put on or back
     trace: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
@@ -76,6 +77,7 @@ class Scheduler:
     on_crash: Callable[[Process], None] = lambda _: None
     on_restart: Callable[[], None] = lambda: None
     loop: SimulatedLoop | None = None
+    jump_s: Callable[[], float] = lambda: 0.0
     processes: list[Process] = field(default_factory=list)
     _parked: list[Parked] = field(default_factory=list)
 
@@ -170,7 +172,7 @@ class Scheduler:
             case Fault.RESTART:
                 self.on_restart()
             case Fault.JUMP:
-                self.advance(self.rng.choice(JUMPS_S))
+                self.advance(self.jump_s())
                 return
             case Fault.STEP:
                 self._step()
@@ -180,6 +182,7 @@ class Scheduler:
     def _step(self) -> None:
         wanted = self.database_off_by_s + self.rng.choice(STEPS_S)
         self.database_off_by_s = max(-MOST_WRONG_S, min(MOST_WRONG_S, wanted))
+        self.farthest_off_s = max(self.farthest_off_s, abs(self.database_off_by_s))
         self.stepped_at = self.now
 
     def _pause_s(self, process: Process) -> float:

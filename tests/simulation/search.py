@@ -12,6 +12,7 @@ from tests.simulation import kept
 from tests.simulation.database import Database
 from tests.simulation.faults import WANTED, Call, Coverage, Fault
 from tests.simulation.schedule import play
+from tests.simulation.weather import of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SAY_EVERY = 100
@@ -27,7 +28,7 @@ def test_search(simulated: Database, capsys: pytest.CaptureFixture[str]) -> None
             print(text, flush=True)  # noqa: T201
 
     for seed in range(first, first + count):
-        outcome = play(simulated, seed, coverage, "n")
+        outcome = play(simulated, seed, coverage, "n", weather=of(seed))
         longest_s = max(longest_s, outcome.settled_after_s)
         if outcome.violations:
             failed.append(seed)

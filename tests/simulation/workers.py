@@ -67,9 +67,9 @@ class Worker:
         room = self.world.rng.randint(1, PLACES) - len(self.calls)
         if room < 1:
             return 1.0
-        line = await link.get()
+        line, began = await link.get(), self.world.wires.moment()
         leases = await claiming.claim(line, self.shop, worker=self.process.name, room=room)
-        self.world.probes += [(lease.id, lease.attempt) for lease in leases if lease.probe]
+        self.world.probes += [(lease.id, lease.attempt, began) for lease in leases if lease.probe]
         for lease in leases:
             task = asyncio.create_task(self._call(lease))
             self.calls.add(task)

@@ -18,10 +18,11 @@ from notifications.types import Registry, registry
 from tests.simulation.courier import Courier
 from tests.simulation.database import Database
 from tests.simulation.eventloop import SimulatedLoop
-from tests.simulation.faults import Coverage, Fault, Plan
+from tests.simulation.faults import Coverage, Fault
 from tests.simulation.line import Wires
 from tests.simulation.provider import KEYED, KEYLESS, Adapter, SimulatedProvider
 from tests.simulation.scheduler import PACES, PROCESS, Process, Scheduler
+from tests.simulation.weather import Weather
 
 STORM: Final = (340, 560)
 SITE: Final = "simulation"
@@ -50,6 +51,7 @@ class World:
     account: int
     courier: Courier
     types: Registry
+    weather: Weather
     # What the provider said of messages' fates when it was asked, by intent.
     said: dict[int, set[DeliveryStatus]] = field(default_factory=dict)
     releases: int = 0
@@ -63,8 +65,8 @@ class World:
     copied_at: datetime | None = None
     is_restored: bool = False
     forgotten: set[int] = field(default_factory=set)
-    # Attempts that were an open circuit's probes: intent and attempt.
-    probes: list[tuple[int, int]] = field(default_factory=list)
+    # Attempts that were an open circuit's probes: intent, attempt, and a moment before which none was picked.
+    probes: list[tuple[int, int, datetime]] = field(default_factory=list)
     _silent: list[tuple[Role, str]] = field(default_factory=list)
     _roles: dict[Process, Role] = field(default_factory=dict)
 
@@ -169,23 +171,28 @@ def simulated_boot_clock(scheduler: Scheduler) -> Iterator[None]:
         lease.boot_clock = real
 
 
-def made(database: Database, seed: int, coverage: Coverage, mark: str) -> World:
+def made(database: Database, seed: int, coverage: Coverage, mark: str, weather: Weather) -> World:
     """Make the world of a seed; `mark` keeps its rows apart from those of every other run."""
     rng = random.Random(seed)
-    scheduler = Scheduler(rng, Plan(rng, seed, coverage), rng.randint(*STORM), rng.choice(PACES))
+    scheduler = Scheduler(rng, weather.plan(rng, seed, coverage), rng.randint(*STORM), rng.choice(PACES))
     channel = f"{mark}-{seed}"
     wires = Wires(database, scheduler, timedelta(hours=rng.randrange(24 * 40)))
+    keyed = rng.random() < 0.75
     world = World(
         database=database,
         seed=seed,
         channel=channel,
         scheduler=scheduler,
         wires=wires,
-        provider=SimulatedProvider(scheduler, rng.random() < 0.75, channel, wires.lease_left_s),
+        provider=SimulatedProvider(
+            scheduler, keyed if weather.keyed is None else weather.keyed, channel, wires.lease_left_s
+        ),
         account=database.new_account(channel),
         courier=Courier(scheduler, wires.start, rng.random() < 0.25),
         types=_types(confirm=rng.random() < 0.5),
+        weather=weather,
     )
+    scheduler.jump_s = weather.quiet_s(scheduler, world.provider)
     world.provider.on_accepted = world.courier.follow
     scheduler.loop = SimulatedLoop(scheduler)
     scheduler.on_crash = world.crashed

@@ -1,0 +1,96 @@
+"""Weathers: worlds in which one kind of trouble is common, so that what guards against it is met again and again.
+
+The usual one has a little of everything, and seldom two rare things at once: an account that is probed while two of its
+messages are due, a list that breaks off beside a message that nobody knows of, a key that ends between two statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Final
+
+from tests.simulation.faults import CHANCES, LOOKS, OUTAGE, WEIGHTS, Call, Coverage, Fault, Look, Outage, Plan
+from tests.simulation.provider import SimulatedProvider
+from tests.simulation.scheduler import JUMPS_S, Scheduler
+
+# So long before the end of the newest message's key the quiet ends: a call that is made then may arrive after it.
+EDGES_S: Final = (20.0, 45.0, 100.0, 250.0)
+# Longer than an order on evidence is good for.
+LULL_S: Final = 2400.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weather:
+    """What is common in a world.
+
+    `keyed`: whether the provider keeps keys; None: by chance. `steady`: the database's clock is never put on or back.
+    `foreign`: how often a desk's key is another team's. `lull`: how often nobody works for LULL_S after a person's
+    order. `at_edges`: a quiet time ends just before a key does.
+    """
+
+    name: str
+    calls: Mapping[Call, int] = field(default_factory=lambda: WEIGHTS)
+    looks: Mapping[Look, int] = field(default_factory=lambda: LOOKS)
+    chances: Mapping[Fault, float] = field(default_factory=lambda: CHANCES)
+    outage: Outage = OUTAGE
+    jumps_s: tuple[float, ...] = JUMPS_S
+    keyed: bool | None = None
+    steady: bool = True
+    foreign: float = 0.2
+    lull: float = 0.0
+    at_edges: bool = False
+
+    def plan(self, rng: Random, seed: int, coverage: Coverage) -> Plan:
+        """Give the faults of one schedule in this weather."""
+        steady = self.steady or seed % 3 == 0
+        return Plan(rng, seed, coverage, self.calls, self.looks, self.chances, self.outage, is_steady=steady)
+
+    def quiet_s(self, scheduler: Scheduler, provider: SimulatedProvider) -> Callable[[], float]:
+        """Give what says how long the next quiet time is."""
+
+        def choose() -> float:
+            if self.at_edges:
+                left_s, before_s = provider.newest_key_left_s(), scheduler.rng.choice(EDGES_S)
+                if left_s > before_s:
+                    scheduler.plan.coverage.taken["weather × edge"] += 1
+                    return left_s - before_s
+            return scheduler.rng.choice(self.jumps_s)
+
+        return choose
+
+
+USUAL: Final = Weather("usual", steady=False)
+OUTAGES: Final = Weather(
+    "outages",
+    calls={Call.ACCEPTED: 40, Call.SLOW: 10, Call.LOST_REQUEST: 30, Call.REFUSED: 10, Call.FAILED_BEFORE: 10},
+    outage=(0.9, Call.LOST_REQUEST, 5, 12),
+)
+DOUBTS: Final = Weather(
+    "doubts",
+    calls={
+        Call.ACCEPTED: 30, Call.LOST_ANSWER: 30, Call.FAILED_AFTER: 10, Call.LOST_REQUEST: 15, Call.GARBLED: 5,
+        Call.DELAYED: 5, Call.REFUSED: 5,
+    },
+    looks={Look.READ: 70, Look.LOST: 8, Look.FAILED: 8, Look.LIMITED: 6, Look.MALFORMED: 8},
+    chances=CHANCES | {Fault.CRASH: 0.012, Fault.PAUSE: 0.01, Fault.FREEZE: 0.0, Fault.JUMP: 0.1},
+    jumps_s=(130.0, 150.0, 400.0, 400.0),
+    keyed=False,
+    foreign=0.5,
+    lull=0.4,
+)  # fmt: skip
+EDGES: Final = Weather(
+    "edges",
+    calls={Call.ACCEPTED: 15, Call.LOST_ANSWER: 20, Call.FAILED_AFTER: 30, Call.DELAYED: 30, Call.SLOW: 5},
+    chances=CHANCES | {Fault.JUMP: 0.05},
+    keyed=True,
+    at_edges=True,
+)
+WEATHERS: Final = {one.name: one for one in (USUAL, OUTAGES, DOUBTS, EDGES)}
+
+
+def of(seed: int) -> Weather:
+    """Give the weather of a seed where many are searched: every fifth has one of its own."""
+    rare = (OUTAGES, DOUBTS, EDGES)
+    return rare[seed // 5 % len(rare)] if seed % 5 == 4 else USUAL
