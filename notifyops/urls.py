@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.templatetags.static import static
 from django.urls import include, path
 from django.views.generic import RedirectView
 
 from notifyops import probes
 from reviews import theme
+from reviews.signin.login import Login
 
 urlpatterns = [
     path("", RedirectView.as_view(url="/reviews/"), name="home"),
@@ -20,7 +21,7 @@ urlpatterns = [
     # One login for all: the same lock, the same words, in both languages.
     path("admin/login/", RedirectView.as_view(pattern_name="login", query_string=True)),
     path("admin/", admin.site.urls),
-    path("login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("login/", Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("theme/", theme.choose, name="set_theme"),
     path("i18n/", include("django.conf.urls.i18n")),

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from django.utils.text import format_lazy
+
 from notifications.states import CLAIMABLE, Known, NextAction, State
 from reviews import rules
 from reviews.person import Person
 from reviews.refusals import Sentence
 from reviews.situation import Situation
-from reviews.suggestions import ASK_TO_APPROVE, ASK_TO_CORRECT, NEXT_ACTIONS, SUGGESTIONS
+from reviews.suggestions import ASK_AND_WAIT, ASK_TO, FOR_OTHERS, NEXT_ACTIONS, SUGGESTIONS
 
 _HOPELESS: Final = frozenset({Known.BOUNCED, Known.COMPLAINED, Known.SUPPRESSED})
 _RETRIES: Final = frozenset({NextAction.RETRY_SAME_KEY, NextAction.RETRY_NEW_KEY})
@@ -41,14 +43,22 @@ def advise(situation: Situation, person: Person, now: datetime) -> Advice:
     if situation.state != State.NEEDS_REVIEW:
         return Advice(None)
     found = _settling(situation, now)
-    # Who may not do what would settle it should not end it: it waits for somebody who may do better.
-    if found.verb == "close" and situation.next_action == NextAction.ASK_LEAD and not person.leads:
-        return Advice("wait", NEXT_ACTIONS[NextAction.ASK_LEAD])
-    if found.verb == "correct" and found.verb not in person.verbs:
-        return Advice("wait", ASK_TO_CORRECT)
-    if found.verb == "approve" and found.verb not in person.verbs:
-        return Advice("approve", ASK_TO_APPROVE)
-    return found
+    return found if found.verb is None else _for(person, found, situation)
+
+
+def _for(person: Person, found: Advice, situation: Situation) -> Advice:
+    """Give the advice to this person: who may not do what would settle the case is told who may, and ends nothing."""
+    wants_lead = found.verb == "close" and situation.next_action == NextAction.ASK_LEAD and not person.leads
+    # Of a complaint nobody can do anything but close it.
+    if wants_lead and situation.known != Known.COMPLAINED and "wait" in person.verbs:
+        return Advice("wait", ASK_AND_WAIT)
+    if found.verb in person.verbs or found.verb is None:
+        return found
+    if not person.verbs or found.verb not in ASK_TO:
+        return Advice(None, format_lazy(FOR_OTHERS, what=found.words))
+    # What stands on an answer that soon is too old is not set aside, nor what waits for a lead in the queue.
+    verb = "wait" if found.verb == "correct" and "wait" in person.verbs else None
+    return Advice(verb, ASK_TO[found.verb])
 
 
 def _settling(situation: Situation, now: datetime) -> Advice:

@@ -14,10 +14,9 @@ from django.utils.translation import gettext as _
 from notifications.models import Intent, LogEntry, Prepared, Question
 from notifications.policy.codes import FORGOTTEN_MESSAGE, SECOND_MESSAGE
 from notifications.policy.recipients import mask
-from notifications.policy.windows import Protection, protection
 from notifications.states import CLAIMABLE, FINAL, EntryKind, State
 from notifications.types import registry
-from reviews import advice, evidence, groups_page, hints, holding_page, links, picture, risks, rules, story
+from reviews import advice, evidence, groups_page, hints, holding_page, links, picture, risks, rules, shield, story
 from reviews.done_words import done_sentence
 from reviews.forms import SPANS, Typed, VerbForm, choices, verb_form
 from reviews.models import Note, Review
@@ -52,6 +51,7 @@ def read(intent_id: int, person: Person, standing: Standing, typed: Typed | None
         **_told(log, intent.state),
         **holding_page.read(intent, situation, person, standing.now),
         "sentence": _sentence(intent, standing, log),
+        "shield": shield.shield(intent, log, standing.now),
         "asked": situation.asked,
         "awaited": situation.asked.is_awaited(standing.now),
         "answers": evidence.told(log, situation.asked.proof),
@@ -203,8 +203,6 @@ def _facts(intent: Intent, now: datetime) -> dict[str, Any]:
         "is_of_type": kind is not None and groups_page.is_of_type(intent.error_code, intent.next_action),
         "loss_model": kind.loss_model if kind else "",
         "body_hash": bytes(digest).hex() if digest else "",
-        "protection": protection(intent.safe_until, now).value,
-        "protected": protection(intent.safe_until, now) is Protection.OPEN,
     }
 
 

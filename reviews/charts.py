@@ -11,6 +11,8 @@ from typing import Final
 HEIGHT: Final = 100
 _SLOT: Final = 10
 _BAR: Final = 4
+# Into how many parts the labels of a chart divide it, the first that leaves whole slots; more would touch on a phone.
+_PARTS: Final = (4, 3, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +67,15 @@ def _even_top(largest: int) -> int:
 
 
 def _ticks(times: Sequence[datetime]) -> tuple[datetime, ...]:
-    """Give the first slot, the last one, and those between which share the way evenly."""
+    """Give the beginning of the first slot, the end of the last one, and what shares the way evenly in whole slots.
+
+    They stand under the edges of slots, evenly apart, as the page spreads them.
+    """
     if len(times) < 2:
         return tuple(times)
-    return tuple(times[place * (len(times) - 1) // 4] for place in range(5))
+    slot = (times[-1] - times[0]) / (len(times) - 1)
+    parts = next((parts for parts in _PARTS if len(times) % parts == 0), 1)
+    return tuple(times[0] + slot * (len(times) // parts) * place for place in range(parts + 1))
 
 
 def shares(values: Sequence[int]) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from django.http import QueryDict
@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from notifications.models import Intent
 from notifications.policy.windows import Protection, protection
-from notifications.states import DeliveryStatus, NextAction, State
+from notifications.states import DeliveryStatus, Known, NextAction, State
 from reviews import hints, queue, saved_views
 from reviews.advised import advice_on
 from reviews.filters import QueueFilter, type_names
@@ -22,6 +22,9 @@ from reviews.refusals import Sentence
 from reviews.standing import Standing
 from reviews.suggestions import NEXT_ACTIONS
 from reviews.words import DELIVERY, KNOWN, STATES, Badge, person_name
+
+# What is known of a message that the provider took, by its own word.
+_ANSWERED: Final = frozenset({Known.ACCEPTED, Known.BOUNCED, Known.SOFT_BOUNCED, Known.COMPLAINED, Known.SUPPRESSED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ def read(query: QueryDict, standing: Standing, person: Person) -> dict[str, Any]
 def _row(intent: Intent, standing: Standing, person: Person) -> Row:
     now = standing.now
     said, first = advice_on(intent, person, now).words, _first(intent)
-    stands = protection(intent.safe_until, now)
+    stands = Protection.NOT_STARTED if _is_answered(intent) else protection(intent.safe_until, now)
     is_open = stands is Protection.OPEN and intent.safe_until is not None
     in_review = intent.state == State.NEEDS_REVIEW
     asked_until: datetime | None = getattr(intent, "resend_until", None)
@@ -118,7 +121,7 @@ def _row(intent: Intent, standing: Standing, person: Person) -> Row:
         code_label=hints.label(intent.error_code),
         meaning=hints.meaning(hints.standing_code(intent)),
         next_action=said,
-        rule=intent.next_action or "" if in_review and (not first or said == first) else "",
+        rule=intent.next_action or "" if in_review and _is_rule(intent) and (not first or said == first) else "",
         first=first if in_review and said != first else "",
         protection=stands.value,
         left=hints.span(intent.safe_until - now) if is_open and intent.safe_until else "",
@@ -138,6 +141,16 @@ def _delivery(intent: Intent) -> Badge | None:
     if intent.delivery_status in (DeliveryStatus.NONE, intent.known):
         return None
     return DELIVERY[intent.delivery_status]
+
+
+def _is_answered(intent: Intent) -> bool:
+    """Whether the provider has said that it took the message: from then on no clock says anything."""
+    return intent.state == State.ACCEPTED or intent.known in _ANSWERED
+
+
+def _is_rule(intent: Intent) -> bool:
+    """Whether the first suggestion is still the advice: a complaint is closed by whoever may, and asks no lead."""
+    return (intent.next_action, intent.known) != (NextAction.ASK_LEAD, Known.COMPLAINED)
 
 
 def _first(intent: Intent) -> Sentence:

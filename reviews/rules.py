@@ -57,7 +57,7 @@ def wants_proof(verb: str, situation: Situation, now: datetime) -> bool:
 
 def _refused(verb: str, situation: Situation, person: Person, now: datetime) -> Refused | None:
     if verb not in _PAST_HOLDS and situation.held is not None and situation.held.keeps_out(person, now):
-        return taken(situation.held)
+        return taken(situation.held, person)
     if verb in WAYS:
         return WAYS[verb](situation, person, now)
     if verb in _RULES:
@@ -74,9 +74,12 @@ def not_permitted(verb: str) -> NotPermitted:
     return NotPermitted(_("Your account does not have the permission for this; ask a lead."))
 
 
-def taken(held: Held) -> TakenByOther:
-    """Give the refusal of what somebody else looks after."""
-    sentence = _("{who} has taken this case until {until} UTC: ask them, wait for it, or have a lead take it over.")
+def taken(held: Held, person: Person) -> TakenByOther:
+    """Give the refusal of what somebody else looks after, in words for who may take it over and for who may not."""
+    if "take_over" in person.verbs:
+        sentence = _("{who} has taken this case until {until} UTC: ask them, wait for it, or take it over first.")
+    else:
+        sentence = _("{who} has taken this case until {until} UTC: ask them, wait for it, or have a lead take it over.")
     return TakenByOther(format_lazy(sentence, who=person_name(held.by), until=f"{held.until:%H:%M}"))
 
 

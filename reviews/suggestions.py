@@ -24,8 +24,14 @@ NEXT_ACTIONS: Final[dict[str, Sentence]] = {
     NextAction.ASK_LEAD: _("Ask a lead"),
 }
 # What is suggested to who may not do what would settle it.
-ASK_TO_CORRECT: Final = _("Ask a lead to correct the address")
-ASK_TO_APPROVE: Final = _("Ask a lead to approve or decline it")
+ASK_TO: Final[dict[str, Sentence]] = {
+    "correct": _("Ask a lead to correct the address, and set it aside until then"),
+    "approve": _("Ask a lead to approve or decline it"),
+    "adopt": _("Ask a lead to adopt the provider's answer"),
+}
+ASK_AND_WAIT: Final = _("Ask a lead, and set it aside until then")
+# To who may look and decide nothing.
+FOR_OTHERS: Final = _("For others to decide: {what}")
 # What is suggested by what has happened since the first suggestion: a verb, or why to wait.
 SUGGESTIONS: Final[dict[str, Sentence]] = {
     "retry": _("Retry: the provider was asked, and nothing forbids it"),

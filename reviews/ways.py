@@ -193,7 +193,10 @@ def take(situation: Situation, person: Person, now: datetime) -> Refused | None:
     held = situation.held
     if held is None or not held.keeps_out(person, now):
         return _not_in_review("take", situation)
-    sentence = _("{who} has this case until {until} UTC: a lead may take it over, with a reason.")
+    if "take_over" in person.verbs:
+        sentence = _("{who} has this case until {until} UTC: you may take it over, with a reason.")
+    else:
+        sentence = _("{who} has this case until {until} UTC: a lead may take it over, with a reason.")
     return TakenByOther(format_lazy(sentence, who=person_name(held.by), until=f"{held.until:%H:%M}"))
 
 

@@ -72,7 +72,9 @@ def _offer(
     except Refused as unreadable:
         found["refused"] = refused or unreadable
         found["problems"] = listing.problems_of(plan.asked_of(kept, standing.now))
-    found["most"] = limits.limit_of(from_user(request.user))
+    found["most"] = most = limits.limit_of(from_user(request.user))
+    # A plan takes no more than the person may decide together; the count itself is capped above all that anybody may.
+    found["planned"] = min(found.get("counted", 0), most)
     found["reason_code"] = request.GET.get("reason_code", "")
     status = found["refused"].status if found["refused"] else 200
     return fragment_or_page(request, "bulk_new", found, status=status)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from django.conf import settings
+from django.contrib import admin
 from django.contrib.auth import SESSION_KEY, get_user, logout
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore
+from django.core.exceptions import PermissionDenied
 from django.core.signing import BadSignature, Signer
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -17,7 +19,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django_otp.middleware import OTPMiddleware
 
 from reviews.access import to_login, to_page, unavailable
-from reviews.signin import proof
+from reviews.signin import errors, proof
 
 # Where nobody works before the second factor; all else has its own rule, or none to guard.
 GUARDED: Final = ("reviews", "admin")
@@ -51,10 +53,13 @@ class Gate(MiddlewareMixin):
             return to_login(request) if is_guarded(request) else None
         proof.mark(request)
         request.has_person = True  # type: ignore[attr-defined]
+        if is_guarded(request) and proof.is_wanted(request):
+            return to_page(request, "second_factor")
+        if _namespace(request) == "admin" and not admin.site.has_permission(request):
+            # Django's own answer is its login, which leads who is logged in back here, for ever.
+            raise PermissionDenied
         if not is_guarded(request):
             return None
-        if proof.is_wanted(request):
-            return to_page(request, "second_factor")
         is_change = request.method not in ("GET", "HEAD", "OPTIONS") and _namespace(request) == "admin"
         if is_change and not proof.is_recent(request.user):
             # What was typed stays in the page before this one.
@@ -69,6 +74,7 @@ class Gate(MiddlewareMixin):
 
     def process_response(self, request: HttpRequest, answer: HttpResponseBase) -> HttpResponseBase:
         """Note that the browser was seen; keep what is for a person's eyes, and fragments, out of shared caches."""
+        answer = errors.in_words(request, answer)
         if not is_guarded(request):
             return answer
         if isinstance(answer, HttpResponse):

@@ -90,4 +90,4 @@ def test_only_who_has_the_permission_makes_tokens() -> None:
     assert login("vera").get(LIST).status_code == 403
     User.objects.get(username="vera").user_permissions.add(Permission.objects.get(codename="add_apitoken"))
     assert login("vera").post(f"{LIST}add/", fields()).status_code == 200
-    assert login("olga").get(LIST).status_code == 302
+    assert login("olga").get(LIST).status_code == 403

@@ -130,7 +130,7 @@ def test_nobody_writes_it_by_another_way(as_role: Any) -> None:
         as_role("owner").execute(b"DELETE FROM notifyops_private.notifications_typerevision")
 
 
-@pytest.mark.parametrize(("name", "status"), [("vera", 302), ("olga", 302), ("sam", 302)])
+@pytest.mark.parametrize(("name", "status"), [("vera", 403), ("olga", 403), ("sam", 403)])
 def test_who_is_no_lead_overrides_nothing(name: str, status: int) -> None:
     assert override(login(name), is_off="on").status_code == status
     assert not TypeRevision.objects.exists()

@@ -126,6 +126,22 @@ def test_bad_forms_plan_nothing_and_say_why() -> None:
     assert client.post("/reviews/bulk/99/explode").status_code == 404
 
 
+def test_without_a_row_ticked_the_whole_list_is_planned_by_a_further_step_that_names_its_number() -> None:
+    make_cases(3)
+    client = login("olga")
+    answer = ask(client, "retry-selected")
+    html = answer.content.decode()
+    assert answer.status_code == 422
+    offer = html[html.index('<details id="whole">') : html.index("</details>", html.index('<details id="whole">'))]
+    assert "Plan for all these 3 cases instead of the cases that you tick" in offer
+    assert ("Plan a retry of 3 cases" in offer, "Plan a close of 3 cases" in offer) == (True, True)
+    assert html.count('value="retry-all"') == offer.count('value="retry-all"') == 1
+    assert "primary" not in offer
+    asked_for = html_of(client, "/reviews/bulk/new")
+    assert '<details id="whole">' not in asked_for
+    assert "Plan a retry of 3 cases" in asked_for
+
+
 @pytest.mark.slow
 def test_a_run_with_one_failure_is_not_done_and_says_what_failed(settings: Any) -> None:
     settings.NOTIFYOPS_UNDO_S = 0

@@ -64,7 +64,7 @@ def test_the_sections_follow_an_investigation() -> None:
         ),
         (cases.CONFLICT, "something did go out", ["query", "close", "wait", "note"], ["retry"]),
         (cases.BOUNCED, "refused it for good", ["wait", "close", "note"], ["retry", "correct"]),
-        (cases.COMPLAINED, "reported it as unwanted", ["wait", "close", "note"], ["retry"]),
+        (cases.COMPLAINED, "reported it as unwanted", ["close", "wait", "note"], ["retry"]),
         (cases.ACCEPTED, "That does not mean that it arrived.", ["query", "close", "note"], ["retry"]),
         (cases.DELIVERED, "That does not mean that it was read.", ["query", "close", "note"], ["retry"]),
         ((), "Queued: a worker takes it when it is due.", ["close", "note"], ["retry"]),

@@ -36,7 +36,7 @@ def test_a_case_is_taken_given_back_and_taken_over_from_a_terminal() -> None:
     assert "Given back" in review("release", "report-ready/r-1")
     assert not Hold.objects.exists()
     decide("take", intent, "olga", text="")
-    with pytest.raises(CommandError, match="a lead may take it over"):
+    with pytest.raises(CommandError, match="you may take it over, with a reason"):
         review("take", "report-ready/r-1")
     with pytest.raises(CommandError, match="olga has taken this case"):
         review("close", "report-ready/r-1", "--reason-code", "duplicate")

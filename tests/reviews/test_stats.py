@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -122,7 +123,16 @@ def test_a_scale_ends_at_an_even_value_not_far_above_the_largest(largest: int, t
     assert chart.marks == (f"{top:,}", f"{top // 2:,}", "0")
 
 
-def test_the_times_below_a_chart_are_its_first_its_last_and_three_between() -> None:
+def test_the_times_below_a_chart_are_its_begin_its_end_and_what_divides_it() -> None:
     times = [NOON + timedelta(hours=place) for place in range(24)]
-    assert [at.hour for at in charts.pairs([(at, 0, 0) for at in times]).ticks] == [12, 17, 23, 5, 11]
+    assert [at.hour for at in charts.pairs([(at, 0, 0) for at in times]).ticks] == [12, 18, 0, 6, 12]
     assert charts.pairs([]).ticks == ()
+
+
+@pytest.mark.parametrize(("count", "labels"), [(24, 5), (14, 3), (30, 4), (12, 5), (7, 2)])
+def test_the_labels_of_a_chart_are_evenly_apart_in_whole_slots(count: int, labels: int) -> None:
+    begin, slot = datetime(2026, 3, 1, tzinfo=UTC), timedelta(hours=1)
+    ticks = charts.pairs([(begin + slot * place, 0, 0) for place in range(count)]).ticks
+    assert len(ticks) == labels
+    assert (ticks[0], ticks[-1]) == (begin, begin + slot * count)
+    assert len({after - before for before, after in itertools.pairwise(ticks)}) == 1

@@ -154,7 +154,7 @@ def test_nothing_is_written_or_sent_by_looking() -> None:
 
 @pytest.mark.parametrize("who", ["vera", "olga", "sam"])
 def test_who_has_no_business_there_sees_nothing(who: str) -> None:
-    assert login(who).get(PAGE).status_code == 302
+    assert login(who).get(PAGE).status_code == 403
 
 
 def test_an_unknown_type_is_404_and_one_that_left_the_code_too() -> None:
