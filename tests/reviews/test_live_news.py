@@ -153,7 +153,7 @@ def test_who_may_not_see_cases_learns_nothing_and_who_is_nobody_is_told_to_stop_
     assert login("sam").get(page["data-ask"]).status_code == 403
     stranger = Client().get(page["data-ask"], headers={"HX-Request": "true"})
     assert stranger.status_code == 286
-    assert Client().get("/reviews/live", headers={"Accept": "text/event-stream"}).status_code == 302
+    assert Client().get("/reviews/live", headers={"Accept": "text/event-stream"}).status_code == 204
 
 
 def test_a_server_without_streams_says_so_and_asking_costs_no_more_than_a_page() -> None:
