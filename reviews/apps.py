@@ -27,7 +27,7 @@ class ReviewsConfig(AppConfig):
         post_migrate.connect(groups.refill, sender=self, dispatch_uid="reviews.groups")
         # By whichever way somebody logs in, the session knows when it began.
         user_logged_in.connect(gate.begin, dispatch_uid="reviews.signin.begin")
-        works.register(works.Work("bulk", outcomes.waiting, carry.carry))
+        works.register(works.Work("bulk", outcomes.waiting, carry.carry, outcomes.shortfalls))
         HUB.read_from(live_sources.Cases)
         HUB.read_from(live_sources.Site)
         works.register_chore(works.Chore("forget_plans", plan.FORGET_EVERY_S, plan.FORGET))
