@@ -39,6 +39,7 @@ REVIEWS_MAY: Final = (
     "runs",
     "run_wishes",
     "works",
+    "advising",
     "host",
     "pausing",
     "live",
