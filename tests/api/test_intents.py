@@ -143,6 +143,24 @@ def test_a_preview_renders_and_writes_nothing() -> None:
     assert not Intent.objects.exists()
 
 
+def test_the_types_are_listed_for_whoever_may_enqueue_and_refusals_name_that_call() -> None:
+    shop = caller("enqueue")
+    listed = {one["name"]: one for one in shop.get("/types").document["items"]}
+    assert listed["report_ready"] == {
+        "name": "report_ready",
+        "channel": "email",
+        "approval": "none",
+        "data": {"title": {"type": "string", "required": True}},
+    }
+    assert listed["report_approved"]["approval"] == "required"
+    assert caller("read").get("/types").code == "missing_scope"
+    for path in ("/intents", "/previews"):
+        body = wish(notification_type="no_such") if path == "/intents" else {"notification_type": "no_such"}
+        assert "GET /api/v1/types" in shop.post(path, body).document["hint"]
+    wrong = shop.post("/intents", wish(data={"title": 3})).document
+    assert "manage.py" not in wrong["hint"]
+
+
 def test_what_needs_approval_names_who_asks_or_nobody_could_be_kept_from_approving_it() -> None:
     answer = caller().post("/intents", wish(notification_type="report_approved"))
     assert (answer.status, answer.code, answer.document["field"]) == (400, "invalid", "options.actor")
