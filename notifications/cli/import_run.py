@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from notifications import outbox, runs
 from notifications.cli.import_lines import Line, checked, read
+from notifications.cli.import_twice import Seen
 from notifications.cli.terminal import Terminal
 from notifications.models import RunItem
 
@@ -89,7 +90,8 @@ def _check(one: Import) -> int:
     """Read every line once; give how many are good."""
     good = 0
     advance = one.bar.over("checking", None)
-    for line in map(checked, read(one.source, one.form)):
+    seen = Seen()
+    for line in (checked(line, seen) for line in read(one.source, one.form)):
         if line.item is None:
             one.tally.reject(line, line.wrong)
         else:
