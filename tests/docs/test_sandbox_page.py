@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from notifications.sandbox import breakage, courier
+from notifications.sandbox import breakage, control, courier
 from notifications.sandbox.app import running_sandbox
 from tests.docs.test_pages import page, section
 from tests.installation import BASE, fresh_home, running
@@ -47,6 +47,20 @@ def test_every_kind_of_fault_stands_there_with_its_fields() -> None:
     assert table(text, "| kind | its own fields") == {kind: set(fields) for kind, fields in breakage.KINDS.items()}
     hooks = {kind: set(fields) - {"s"} for kind, fields in courier.KINDS.items()}
     assert table(text, "| kind of `webhook-faults`") == hooks
+
+
+def test_every_control_call_stands_in_the_table() -> None:
+    """`health` is answered before any order, so that it tells of a sandbox that still reads."""
+    calls = section(page("sandbox.md"), "Control plane").split("A fault is")[0]
+    told = set()
+    for cell in re.findall(r"^\| (`[^|]*`) \|", calls, re.MULTILINE):
+        method = ""
+        for words in re.findall(r"`([^`]*)`", cell):
+            first, _, rest = words.partition(" ")
+            method, path = (first, rest) if first.isupper() else (method, words)
+            told.add((method, re.split(r"[? {]", path)[0]))
+    assert told - {("GET", "health")} == set(control.ORDERS)
+    assert ("GET", "health") in told
 
 
 def test_the_example_of_a_refusal_is_answered_with_422() -> None:
