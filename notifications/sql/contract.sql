@@ -116,7 +116,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
                 ELSE concat(CASE l.kind
                         WHEN 'held' THEN 'held for approval'
                         WHEN 'released' THEN 'approved'
-                        WHEN 'invalid' THEN 'it could not be prepared, and nothing was sent'
+                        WHEN 'invalid' THEN 'it could not be prepared'
                         WHEN 'blocked' THEN 'stopped before the attempt'
                         WHEN 'settled' THEN 'it was proven that the provider has it'
                         WHEN 'window_over' THEN 'the key protects no repeat any more'
