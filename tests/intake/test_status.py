@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -83,7 +84,7 @@ def test_an_open_circuit_is_dated_as_every_other_time() -> None:
 def test_times_in_show_are_written_alike() -> None:
     shown = notify("show", cases.make_case(cases.ACCEPTED).notification_id).out
     assert "+00:00" not in shown
-    assert f"{timezone.now():%Y-%m-%d}" in shown
+    assert re.search(r"^  created_at +\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ$", shown, re.MULTILINE)
 
 
 def test_what_is_held_for_approval_is_no_failure() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -19,17 +20,16 @@ from tests.reviews.cases import login, make_case, post
 from tests.reviews.deciding import NEW, decide
 
 pytestmark = pytest.mark.django_db(transaction=True)
-AGAIN = "The account “resend” is not called now: this is done when it is called again, at %s UTC."
+AGAIN = "The account “resend” is not called now: this is done when it is called again, %s."
 SECONDS, WORKER = "within seconds", "by the next free worker"
 
 
 def hold(account_id: int, **facts: Any) -> str:
-    """Open the circuit, and give the time at which the account is called again as people read it."""
+    """Open the circuit; give a pattern of the time when it is called again, whose day may stand before it."""
     until = read_now().replace(microsecond=0) + timedelta(minutes=3)
     given = {"open_until": until, "reason": "outage", "code": "not_sent.refused"} | facts
     Circuit.objects.update_or_create(account_id=account_id, defaults=given)
-    late = until.date() != read_now().date()
-    return f"{until:%Y-%m-%d %H:%M}" if late else f"{until:%H:%M:%S}"
+    return rf"at (\S+ )?{until:%H:%M}(:{until:%S})? UTC"
 
 
 def terminal(*argv: str) -> str:
@@ -42,11 +42,11 @@ def test_a_question_to_an_account_that_is_not_called_says_when_it_is_asked() -> 
     case = make_case(cases.WINDOW_OVER)
     at = hold(case.account_id)
     html = post(login("olga"), case, "query", headers={"HX-Request": "true"}).content.decode()
-    assert f"is not called now: this is done when it is called again, at {at} UTC." in html
+    assert re.search(AGAIN % at, html)
     assert SECONDS not in html
     other = make_case(cases.WINDOW_OVER)
     printed = terminal("query", str(other.pk))
-    assert f"The question is queued. {AGAIN % at}" in printed
+    assert re.search(f"The question is queued. {AGAIN % at}", printed)
     assert SECONDS not in printed
 
 
@@ -54,7 +54,7 @@ def test_a_retry_says_when_as_well_and_plainly_once_the_account_is_called() -> N
     case, later = make_case(cases.NOT_SENT), make_case(cases.NOT_SENT)
     at = hold(case.account_id)
     printed = terminal("retry", str(case.pk), "--reason-code", "provider_recovered")
-    assert f"Retry queued: one attempt. {AGAIN % at}" in printed
+    assert re.search(f"Retry queued: one attempt. {AGAIN % at}", printed)
     Circuit.objects.update(open_until=None, reason=None)
     assert WORKER in terminal("retry", str(later.pk), "--reason-code", "provider_recovered")
 
@@ -64,7 +64,7 @@ def test_a_used_up_quota_or_a_refused_key_holds_up_sending_and_no_question(reaso
     case, unsent = make_case(cases.WINDOW_OVER), make_case(cases.NOT_SENT)
     at = hold(case.account_id, reason=reason)
     assert SECONDS in str(done_sentence(decide("query", case)))
-    assert f"at {at} UTC" in str(done_sentence(decide("retry", unsent, code="provider_recovered")))
+    assert re.search(at, str(done_sentence(decide("retry", unsent, code="provider_recovered"))))
 
 
 def test_until_a_person_mends_the_account_no_time_is_named() -> None:
@@ -89,5 +89,5 @@ def test_what_goes_to_another_address_promises_no_seconds() -> None:
     case = make_case(cases.RECIPIENT)
     at = hold(case.account_id)
     told = str(done_sentence(decide("correct", case, address=NEW)))
-    assert f"at {at} UTC" in told
+    assert re.search(at, told)
     assert "in a few seconds" not in told
