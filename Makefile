@@ -87,7 +87,8 @@ venv: $(STAMP)
 
 $(STAMP): $(LOCK)
 	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or newer is needed and none is on PATH: install it, or name one: make PYTHON=/path/to/python"; exit 1; }
-	@echo "Installing the locked dependencies into $(VENV) ..."
+	@echo "First start, two steps, once: 1. a virtual environment and the locked dependencies, some minutes; 2. the database, seconds."
+	@echo "  1. Installing the locked dependencies into $(VENV): one to five minutes, by the speed of the network ..."
 	@# A folder that is there may be half made, without pip, or of an older Python: only one that works is kept.
 	@$(PY) -c 'import sys, pip; sys.exit(sys.version_info < (3, 11) or sys.prefix == sys.base_prefix)' 2>/dev/null \
 		|| $(PYTHON) -m venv --clear $(VENV) >/dev/null 2>&1 \
@@ -96,6 +97,7 @@ $(STAMP): $(LOCK)
 	@$(PY) -m pip install -q --require-hashes -r $(LOCK) \
 		|| { echo "The locked dependencies could not be installed: is the package registry within reach?"; exit 1; }
 	@touch $(STAMP)
+	@echo "  1. is done."
 
 # One browser will do: a Chrome or Chromium that is here, Debian's, or Playwright's own.
 browser: venv

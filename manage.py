@@ -34,6 +34,10 @@ def main(argv: list[str]) -> None:
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) is not None:
             raise
+        if not settings.NOTIFYOPS_DATABASE_IS_NAMED:
+            sys.exit(
+                f"Nothing runs in {settings.NOTIFYOPS_HOME}: start it with `make up`, or set NOTIFYOPS_DATABASE_URL."
+            )
         sys.exit(f"No database answers at {places}: start it with `make up`, or set NOTIFYOPS_DATABASE_URL. ({error})")
 
 

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Final
@@ -31,11 +31,14 @@ class Work:
 
     `carry` goes on with one of them until it ends or its second argument says that this process must let go of it;
     it looks at that at least every few seconds. Both use Django's connection, which is closed behind them.
+    `shortfalls` tells of its runs, by their numbers, how many items did not come to what was ordered, by what became of
+    them; of what went well, and of other kinds' runs, nothing. It may change after a run has ended.
     """
 
     name: str
     waiting: Callable[[], list[int]]
     carry: Callable[[int, Callable[[], bool]], None]
+    shortfalls: Callable[[Sequence[int]], dict[int, dict[str, int]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,14 @@ CHORES: Final[dict[str, Chore]] = {}
 def register(work: Work) -> None:
     """Have the cluster carry out this kind; an app calls it when it is ready."""
     WORKS[work.name] = work
+
+
+def shortfalls(run_ids: Sequence[int]) -> dict[int, dict[str, int]]:
+    """Give of each of these runs what did not come to what was ordered, as its kind tells it now."""
+    found: dict[int, dict[str, int]] = {}
+    for work in WORKS.values():
+        found |= work.shortfalls(run_ids) if work.shortfalls and run_ids else {}
+    return found
 
 
 def register_chore(chore: Chore) -> None:

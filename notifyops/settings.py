@@ -81,6 +81,7 @@ NOTIFYOPS_PUBLIC_URL = _env.url("NOTIFYOPS_PUBLIC_URL")
 
 # --- The database -----------------------------------------------------------------------------------------------
 _urls = env.database_urls(_env, known=NOTIFYOPS_INSTALLATION.database if NOTIFYOPS_INSTALLATION else {})
+NOTIFYOPS_DATABASE_IS_NAMED = bool(_urls)
 NOTIFYOPS_DATABASE_PLACE = dsn.place(_urls[NOTIFYOPS_ROLE]) if _urls else f"{NOTIFYOPS_HOME} (nothing runs there)"
 _IN_CLUSTER: Final = NOTIFYOPS_ROLE == "worker"
 # Of a process that serves: how many connections its threads share; 0: each request opens its own, as commands do.

@@ -46,8 +46,13 @@ def main() -> int:
         from notifyops import settings
 
         with _only_one(keep.folder(settings.NOTIFYOPS_HOME)), contextlib.ExitStack() as cleanup:
-            _run(plan.read(), cleanup)
+            try:
+                _run(plan.read(), cleanup)
+            except Ended:
+                say("Ending: what is under way is finished first, which may take some seconds ...")
+                raise
     except Ended:
+        say("Ended.")
         return 0
     except BadValue as bad:
         print(str(bad), file=sys.stderr)

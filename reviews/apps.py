@@ -18,16 +18,17 @@ class ReviewsConfig(AppConfig):
 
     def ready(self) -> None:
         """Connect what must run after a migrate, and let the cluster carry out what people order in bulk."""
-        from notifications import works
+        from notifications import advising, works
         from notifications.live.hub import HUB
-        from reviews import groups, live_sources
+        from reviews import groups, live_sources, terminal
         from reviews.bulk import carry, outcomes, plan
         from reviews.signin import gate
 
         post_migrate.connect(groups.refill, sender=self, dispatch_uid="reviews.groups")
         # By whichever way somebody logs in, the session knows when it began.
         user_logged_in.connect(gate.begin, dispatch_uid="reviews.signin.begin")
-        works.register(works.Work("bulk", outcomes.waiting, carry.carry))
+        works.register(works.Work("bulk", outcomes.waiting, carry.carry, outcomes.shortfalls))
+        advising.register(terminal.suggested)
         HUB.read_from(live_sources.Cases)
         HUB.read_from(live_sources.Site)
         works.register_chore(works.Chore("forget_plans", plan.FORGET_EVERY_S, plan.FORGET))

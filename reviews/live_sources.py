@@ -13,7 +13,8 @@ from typing import Any, Final
 from django.db import connection
 
 from notifications.live.hub import News
-from reviews.standing import BEAT_S, key
+from notifications.policy.overall import BEAT_S
+from reviews.standing import key
 
 CASES: Final = "cases"
 SITE: Final = "site"

@@ -9,6 +9,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
+from notifications.policy.overall import Overall, overall
 from notifications.policy.windows import Protection
 from reviews import hints
 from reviews.refusals import Sentence
@@ -43,17 +44,24 @@ def read(standing: Standing, facts: dict[str, Any]) -> Overview:
 
 
 def _delivery(standing: Standing) -> tuple[Badge, Sentence]:
-    """The worst that holds decides."""
-    if standing.trouble or not standing.workers_alive:
+    """The worst that holds decides, by the judgement that `notify status` has as well."""
+    found = overall(
+        workers=standing.workers_alive,
+        circuits=len(standing.circuits),
+        pauses=len(standing.pauses),
+        mode=standing.mode,
+        troubled=bool(standing.trouble),
+    )
+    if found is Overall.STANDS_STILL:
         why = _("see above") if standing.trouble else _("no worker is alive")
         return Badge(_("Delivery stands still"), "circle-x", "bad"), why
-    if standing.circuits:
+    if found is Overall.HELD_UP:
         count = len(standing.circuits)
         why = ngettext_lazy("%(n)d provider account is not called", "%(n)d provider accounts are not called", count)
         return Badge(_("Delivery is held up"), "triangle-alert", "bad"), why % {"n": count}
-    if standing.mode == "off":
+    if found is Overall.OFF:
         return Badge(_("Delivery is off"), "power-off", "calm"), _("the site mode is off")
-    if standing.pauses:
+    if found is Overall.PAUSED:
         why = ngettext_lazy("%(n)d pause holds a part of it", "%(n)d pauses hold a part of it", len(standing.pauses))
         return Badge(_("Delivery is paused in part"), "pause", "warn"), why % {"n": len(standing.pauses)}
     return Badge(_("Delivery runs"), "circle-check", "good"), _("workers are alive, every account is called")

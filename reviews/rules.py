@@ -32,6 +32,8 @@ _HOPELESS: Final = frozenset({Known.BOUNCED, Known.COMPLAINED, Known.SUPPRESSED}
 SETTLED: Final = _("This is settled; reopen it to go on with it.")
 _CAME_BACK: Final = frozenset({*_HOPELESS, Known.SOFT_BOUNCED, Known.AWAITING_APPROVAL})
 CAME_BACK: Final = _("It was accepted, and came back: there is nothing to adopt.")
+# Not "within seconds": an account that is not called now is not asked either.
+BEING_ASKED: Final = _("The provider is being asked: as soon as its account is called, the answer stands in the log.")
 NOT_REOPENED: Final = _("Only a closed case can be reopened, or an answer that was adopted.")
 NOT_CLOSED: Final[dict[str, Sentence]] = {
     State.SENDING: SENDING_NOW,
@@ -163,9 +165,7 @@ def _query(situation: Situation, now: datetime) -> Refused | None:
     if situation.state == State.SENDING:
         return NotAllowedNow(SENDING_NOW, word="move")
     if asked.wanted_at is not None:
-        return NotAllowedNow(
-            _("The provider is being asked: within seconds the answer stands in the log."), word="asked"
-        )
+        return NotAllowedNow(BEING_ASKED, word="asked")
     if asked.asked_at is not None and now - asked.asked_at < PAUSE:
         return NotAllowedNow(_("The provider was asked less than 30 seconds ago: wait a moment."), word="asked")
     return None

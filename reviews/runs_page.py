@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from django.contrib import messages
@@ -13,11 +14,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from notifications import run_wishes
+from notifications import run_wishes, works
 from notifications.models import Run, RunItem
 from notifications.models.run import UNFINISHED
 from reviews.access import console_page, login_needed
 from reviews.bulk.order import KIND
+from reviews.bulk.words import MIXED
 from reviews.person import from_user
 from reviews.replies import fragment_or_page, wants_fragment
 from reviews.standing import Standing
@@ -32,7 +34,9 @@ STEER: Final = "notifications.steer_run"
 @console_page
 def index(request: HttpRequest, standing: Standing) -> HttpResponse:
     """List the newest runs."""
-    newest = [_told(run) for run in Run.objects.order_by("-pk")[:SHOWN]]
+    runs = list(Run.objects.order_by("-pk")[:SHOWN])
+    short = works.shortfalls([run.pk for run in runs])
+    newest = [_told(run, short.get(run.pk, {})) for run in runs]
     return fragment_or_page(request, "runs", {"standing": standing, "runs": newest, "limit": SHOWN})
 
 
@@ -48,7 +52,7 @@ def show(request: HttpRequest, standing: Standing, run_id: int) -> HttpResponse:
         return redirect("reviews:bulk", int(run.key))
     items = list(RunItem.objects.filter(run=run).order_by("place")[:SHOWN])
     may = {"may_pause": run.state == "running", "may_cancel": run.state in UNFINISHED}
-    found = {"standing": standing, "told": _told(run), "items": items, "limit": SHOWN}
+    found = {"standing": standing, "told": _told(run, {}), "items": items, "limit": SHOWN}
     found |= may if request.user.has_perm(STEER) else {}
     if not wants_fragment(request) or run.state == "running":
         return fragment_or_page(request, "run", found)
@@ -75,14 +79,20 @@ def steer(request: HttpRequest, run_id: int, word: str) -> HttpResponse:
     return response
 
 
-def _told(run: Run) -> dict[str, Any]:
-    """Give a run with its badge, and how far it is: None where the whole is not known."""
+def _told(run: Run, short: Mapping[str, int]) -> dict[str, Any]:
+    """Give a run with its badge, and how far it is: None where the whole is not known.
+
+    `short`: what of it did not come to what was ordered, by what became of it.
+    """
+    run.failed_count += short.get("came_back", 0)  # shown, never saved
     done = run.done_count + run.step_done_count
     share = None if not run.total_count else min(100, 100 * done // run.total_count)
-    return {"run": run, "badge": _badge(run), "share": share, "counts": sorted(run.tally.items())}
+    return {"run": run, "badge": _badge(run, short), "share": share, "counts": sorted(run.tally.items())}
 
 
-def _badge(run: Run) -> Badge:
+def _badge(run: Run, short: Mapping[str, int]) -> Badge:
+    if run.state == "done" and short:
+        return MIXED
     if run.state == "done" and run.failed_count:
         word = ngettext("Done, %(count)d failed", "Done, %(count)d failed", run.failed_count)
         return Badge(word % {"count": run.failed_count}, "triangle-alert", "warn")

@@ -10,11 +10,10 @@ from django.conf import settings
 from django.db import connection
 
 from notifications.models import Intent
+from notifications.policy.overall import BEAT_S
 
 # A list that takes longer reads too much: the page says so instead of waiting (console.md, errors).
 PAGE_TIMEOUT_MS: Final = 1000
-# A loop beats after each claim, at least every poll; half a minute of silence is the supervisor's limit too.
-BEAT_S: Final = 30
 
 # One query: it also bounds the time of all that follow in this transaction. `infinity` is no Python time.
 _SQL: Final = """

@@ -68,6 +68,12 @@ def find(key: str, workspace: str) -> Intent:
     return intent
 
 
+def suggested(intent_id: int) -> str:
+    """Give what `review show` suggests about a case now; empty outside of review."""
+    with transaction.atomic():
+        return str(case.read(intent_id, from_host(), read_standing())["next_action"])
+
+
 def shown(intent: Intent) -> dict[str, Any]:
     """Give one case with the verbs that are allowed now, and what forbids the others."""
     with transaction.atomic():

@@ -82,6 +82,7 @@ def logged(options: dict[str, Any]) -> tuple[Any, str]:
         entries, _after = human_log.read_page(wanted, "", options["limit"])
     return [dict(zip(HEADER, cells(entry), strict=True)) for entry in entries], "\n".join(
         f"{entry.at:%Y-%m-%d %H:%M:%S}Z  {entry.who}: {entry.what} {entry.about}"
+        f"{f' ({entry.run})' if entry.intent_id and entry.run else ''}"
         f"{f' (refused: {entry.why_not})' if entry.refusal else ''}{f', {entry.why}' if entry.reason_code else ''}"
         f"{f': {entry.reason}' if entry.reason else ''}"
         for entry in entries

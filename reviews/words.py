@@ -141,6 +141,14 @@ DONE_OTHERWISE: Final[dict[str, Sentence]] = {
     ),
     "correction_undone": _("Undone: nothing goes to this address. The one before it can be reopened."),
 }
+# What it came to where the account is not called now; when it is follows in a sentence of its own.
+DONE_HELD: Final[dict[str, Sentence]] = {
+    "retry": _("Retry queued: one attempt."),
+    "query": _("The question is queued."),
+    "approve": DONE["approve"],
+    "correct": _("Closed, and owed to the other address, unless it is undone there."),
+    "confirmed": _("Confirmed: it is sent anew, under a new key. The recipient may get it twice."),
+}
 REASONS: Final[dict[str, Sentence]] = {
     "provider_recovered": _("Provider has recovered"),
     "configuration_fixed": _("Configuration was mended"),

@@ -22,6 +22,7 @@ _OF: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("get", "/intents/{intent}/log"): ("invalid", "unknown_intent"),
     ("post", "/intents/{intent}/cancel"): ("invalid", "unknown_intent", "workspace_refused"),
     ("post", "/previews"): ("invalid", "unknown_type"),
+    ("get", "/types"): (),
     ("get", "/outcomes"): ("invalid",),
 }
 _LIMIT: Final = {

@@ -29,7 +29,7 @@ CODES: Final[dict[str, tuple[int, str, str]]] = {
     "workspace_refused": (403, "The token is not bound to the workspace", "Name a workspace of the token."),
     "not_found": (404, "There is nothing at this address", "See /api/v1/docs."),
     "unknown_intent": (404, "No such notification", "It is not in a workspace of the token, or never was."),
-    "unknown_type": (404, "No such notification type", "Types are declared in the installation's code."),
+    "unknown_type": (404, "No such notification type", "`GET /api/v1/types` lists them."),
     "method_not_allowed": (405, "The method does not fit the address", "The header `Allow` names those that do."),
     "too_large": (413, "The request is too large", "Put large content behind a link; split a batch."),
     "unsupported_media_type": (415, "The body is not JSON by its type", "Send `Content-Type: application/json`."),

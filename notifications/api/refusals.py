@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -35,13 +36,19 @@ _CODES: Final[Mapping[type[EnqueueError], str]] = {
 # A conflict with another transaction: serialization, deadlock, a lock that did not come, a server that stops.
 _PASSING: Final = ("40001", "40P01", "55P03", "57P01", "57P03", "57014", "53300")
 MOST_ERRORS: Final = 20
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_]{1,40}", re.ASCII)
 
 
 def problem_of(refusal: EnqueueError) -> Problem:
     """Give the problem that a refusal of the intake stands for."""
     more = {"existing": refusal.existing} if refusal.existing else {}
     code = _CODES.get(type(refusal), "invalid")
-    return Problem(code, f"{refusal.sentence}.", refusal.hint, refusal.field, more)
+    return Problem(code, f"{refusal.sentence}.", _for_callers(refusal.hint), refusal.field, more)
+
+
+def _for_callers(hint: str) -> str:
+    """Name the call in the place of the command: who asks over HTTP has no terminal on the host."""
+    return hint.replace("manage.py notify types", "GET /api/v1/types")
 
 
 def problem_of_fields(error: ValidationError) -> Problem:
@@ -49,7 +56,8 @@ def problem_of_fields(error: ValidationError) -> Problem:
     found = [_error(one) for one in error.errors[:MOST_ERRORS]]
     first = found[0]
     detail = f"{first['field']}: {first['message']}" if first["field"] else first["message"]
-    return Problem("invalid", f"{detail}.", field_=first["field"], more={"errors": found})
+    hint = "" if first["field"] else "Leave out what is not known here: /api/v1/docs has the fields of each call."
+    return Problem("invalid", f"{detail}.", hint, field_=first["field"], more={"errors": found})
 
 
 def _error(one: Mapping[str, Any]) -> dict[str, str]:
@@ -57,8 +65,11 @@ def _error(one: Mapping[str, Any]) -> dict[str, str]:
     place = [str(part) for part in one["loc"][2 if one["loc"][0] == "body" else 1 :]]
     message = str(one["msg"])
     if one["type"] == "extra_forbidden":
-        # The name is the caller's own word, and might be anything.
-        place, message = place[:-1], f"an unknown field of {len(place[-1])} characters"
+        # The name is the caller's own word, and might be anything: one that cannot be an address is told.
+        if _PLAIN.fullmatch(place[-1]):
+            message = "an unknown field"
+        else:
+            place, message = place[:-1], f"an unknown field of {len(place[-1])} characters"
     return {"field": ".".join(place)[:120], "message": message}
 
 

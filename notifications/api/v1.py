@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from ninja import NinjaAPI
 from ninja.parser import Parser
 
-from notifications.api import intents, openapi, outcomes, previews, refusals
+from notifications.api import intents, openapi, outcomes, previews, refusals, types
 
 
 class Parsed(Parser):
@@ -30,5 +30,6 @@ api: Final = NinjaAPI(
 )
 api.add_router("/intents", intents.router)
 api.add_router("/previews", previews.router)
+api.add_router("/types", types.router)
 api.add_router("/outcomes", outcomes.router)
 refusals.install(api)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from notifications import outbox
+from notifications import advising, outbox
 from notifications.cli import story
 from notifications.cli.terminal import Terminal
 
@@ -21,6 +21,9 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
     """Print a line per fact."""
     row = story.found(options)
     lines = outbox.explain(row["id"], workspace=row["workspace"])
+    now = advising.advised(row["intent_id"])
+    if now:
+        lines.append(f"suggested now: {now}.")
     if options["json"]:
         terminal.json({"notification_id": row["id"], "workspace": row["workspace"], "lines": lines})
     else:

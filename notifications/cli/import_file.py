@@ -22,6 +22,7 @@ from django.core.management.base import CommandParser, DjangoHelpFormatter
 from notifications import runs
 from notifications.cli.import_lines import NEEDED, OPTION_NAMES, PRIORITY, BadFile, heading
 from notifications.cli.import_run import BATCH, Bar, Import, Tally, write
+from notifications.cli.import_twice import MOST_KEYS
 from notifications.cli.terminal import Refused, Terminal, counted
 from notifications.host import actor
 
@@ -49,7 +50,8 @@ each value; and any of the options by its own name. Empty cells count as not giv
 
 A line that names no priority is "{PRIORITY}": it lets everything else go first.
 
-All or nothing: every line is checked first, and where one is bad nothing is written. With --each the good
+All or nothing: every line is checked first, also against those before it ({MOST_KEYS // 2:,} lines: what comes
+later is compared when it is written), and where one is bad nothing is written. With --each the good
 lines are written in batches of {BATCH:,}, and the bad ones are left out. Either way the bad ones are printed by
 their numbers and kept in FILE.rejected, to be mended and imported; the exit code is then 1. To import a
 file twice adds nothing.

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final, TextIO
 
 from notifications import outbox
+from notifications.cli.import_twice import Seen
 from notifications.outbox_errors import EnqueueError
 from notifications.outbox_wire import wire_form
 from notifications.types import registry
@@ -53,15 +54,15 @@ def read(source: TextIO, form: str) -> Iterator[Line]:
     return _csv(source) if form == "csv" else _json_lines(source)
 
 
-def checked(line: Line) -> Line:
-    """Give the line itself, or what is wrong with the values of its item."""
+def checked(line: Line, seen: Seen) -> Line:
+    """Give the line itself, or what is wrong with the values of its item, or beside an earlier line."""
     if line.item is None:
         return line
     try:
-        wire_form(line.item)
+        clash = seen.clash(line.number, wire_form(line.item))
     except EnqueueError as refusal:
         return Line(line.number, line.raw, None, str(refusal))
-    return line
+    return Line(line.number, line.raw, None, clash) if clash else line
 
 
 def is_over(item: outbox.Item, now: datetime) -> bool:

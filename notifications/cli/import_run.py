@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from notifications import outbox, runs
 from notifications.cli.import_lines import Line, checked, is_over, read
+from notifications.cli.import_twice import Seen
 from notifications.cli.terminal import Terminal, rows
 from notifications.models import RunItem
 
@@ -90,7 +91,8 @@ def _check(one: Import) -> int:
     """Read every line once; give how many are good."""
     good, now = 0, rows("SELECT notifyops_private.clock_v1() AS now")[0]["now"]
     advance = one.bar.over("checking", None)
-    for line in map(checked, read(one.source, one.form)):
+    seen = Seen()
+    for line in (checked(line, seen) for line in read(one.source, one.form)):
         if line.item is None:
             one.tally.reject(line, line.wrong)
         else:

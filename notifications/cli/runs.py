@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from django.core.management.base import CommandParser
 
-from notifications import run_wishes
+from notifications import run_wishes, works
 from notifications.cli.terminal import Refused, Terminal, age, check_number, listed, rows
 from notifications.command_line import LARGEST
 from notifications.host import actor
@@ -37,11 +37,11 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
     do, number = options["do"], options["run"]
     check_number("The number of a run", number, 1, LARGEST)
     if do == "list":
-        _list(rows(_LIST, (0, 0, SHOWN)), terminal, as_json=options["json"])
+        _list(_read(0, SHOWN), terminal, as_json=options["json"])
         return 0
     if number is None:
         raise Refused(f"Say which run: notify runs {do} NUMBER. `notify runs` lists them.")
-    found = rows(_LIST, (number, number, 1))
+    found = _read(number, 1)
     if not found:
         raise Refused(f"There is no run {number}. `notify runs` lists the newest {SHOWN}.")
     if do == "show":
@@ -50,21 +50,37 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
     return _steer(found[0], do, terminal)
 
 
+def _read(number: int, most: int) -> list[dict[str, Any]]:
+    """Give the runs, with what of each did not come to what was ordered; what came back is among the failed."""
+    found = rows(_LIST, (number, number, most))
+    short = works.shortfalls([row["id"] for row in found])
+    for row in found:
+        row["shortfalls"] = short.get(row["id"], {})
+        row["failed"] += row["shortfalls"].get("came_back", 0)
+    return found
+
+
 def _list(found: list[dict[str, Any]], terminal: Terminal, *, as_json: bool) -> None:
     if as_json:
         terminal.json(found)
     elif not found:
         terminal.line("No long work has run yet.")
     else:
-        heads = ("RUN", "STATE", "DONE", "FAILED", "LAST STEP", "BY", "WHAT")
+        heads = ("RUN", "STATE", "HANDLED", "FAILED", "LAST STEP", "BY", "WHAT")
         terminal.table(heads, [_cells(row) for row in found])
 
 
 def _cells(row: dict[str, Any]) -> tuple[object, ...]:
     state = f"{row['state']} ({row['code']})" if row["code"] else row["state"]
-    if row["state"] == "done" and row["failed"]:
+    if row["state"] == "done" and row["shortfalls"]:
+        state = f"done, not all well: {_short(row)}"
+    elif row["state"] == "done" and row["failed"]:
         state = f"done, {row['failed']} failed"
     return row["id"], state, _done(row), row["failed"], f"{age(row['silent_s'])} ago", row["started_by"], row["title"]
+
+
+def _short(row: dict[str, Any]) -> str:
+    return ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in row["shortfalls"].items())
 
 
 def _done(row: dict[str, Any]) -> str:
@@ -86,8 +102,9 @@ def _show(row: dict[str, Any], terminal: Terminal, *, as_json: bool) -> None:
         terminal.line(f"asked to {row['wish']} by {row['wished_by']}")
     for item in items:
         terminal.line(f"item {item['place']}: {item['code']}")
-    if row["failed"] > len(items):
-        terminal.line(f"… and {row['failed'] - len(items)} more.")
+    more = row["failed"] - row["shortfalls"].get("came_back", 0) - len(items)
+    if more > 0:
+        terminal.line(f"… and {more} more.")
 
 
 def _steer(row: dict[str, Any], word: str, terminal: Terminal) -> int:

@@ -8,6 +8,7 @@ from django.core.management.base import CommandParser
 
 from notifications.cli import story
 from notifications.cli.terminal import Terminal
+from notifications.cli.terminal import shown as text_of
 from notifications.policy.codes import AWAITING_APPROVAL
 from notifications.states import EntryKind, State
 
@@ -15,7 +16,7 @@ from notifications.states import EntryKind, State
 RENAMED: Final = {"id": "notification_id", "status": "state", "last_error_code": "error_code"}
 PRINTED: Final = (
     "state", "delivery_status", "report_id", "type", "channel", "account", "attempts", "next_attempt_at", "error_code",
-    "known", "next_action", "provider_message_id", "supersedes", "expires_at", "created_at", "created_by",
+    "known", "next_action", "generation", "provider_message_id", "supersedes", "expires_at", "created_at", "created_by",
 )  # fmt: skip
 
 
@@ -36,14 +37,15 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
     terminal.line(shown["notification_id"] + (f"  (workspace {row['workspace']})" if row["workspace"] else ""))
     for name in PRINTED:
         if shown[name] is not None and not _is_past(name, shown):
-            terminal.line(f"  {name:20} {shown[name]}")
+            terminal.line(f"  {name:20} {text_of(shown[name])}")
     terminal.line()
     terminal.table(
-        ("seq", "at", "entry", "from", "to", "attempt", "outcome", "code", "actor", "reason"),
+        ("seq", "at", "entry", "from", "to", "attempt", "gen", "outcome", "code", "actor", "reason"),
         (
             (
                 entry["seq"], f"{entry['at']:%Y-%m-%d %H:%M:%S}", entry["kind"], entry["from_state"], entry["to_state"],
-                entry["attempt"] or None, _outcome(entry), _code(entry), entry["actor"], entry["reason_code"],
+                entry["attempt"] or None, entry["generation"], _outcome(entry), _code(entry), entry["actor"],
+                entry["reason_code"],
             )
             for entry in log
         ),

@@ -7,9 +7,10 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from notifications.cli.terminal import Terminal, age, listed, rows
+from notifications.cli.terminal import Terminal, age, counted, listed, moment, rows
 from notifications.delivery import site
-from notifications.states import State
+from notifications.policy.overall import BEAT_S, Overall, overall
+from notifications.states import EntryKind, Outcome, State
 
 DUE: Final = """
     SELECT count(*) AS count, max(extract(epoch FROM t.now - i.next_attempt_at))::float8 AS oldest_s
@@ -25,16 +26,29 @@ WAITING: Final = """
 PER_MINUTE: Final = """
     WITH t AS (SELECT notifyops_private.clock_v1() AS now),
     newest AS MATERIALIZED (
-        SELECT l.at, l.kind, l.from_state, l.to_state FROM notifyops_private.notifications_logentry l
+        SELECT l.at, l.kind, l.from_state, l.to_state, l.outcome FROM notifyops_private.notifications_logentry l
         ORDER BY l.id DESC LIMIT 100000
     )
     SELECT count(*) FILTER (WHERE n.to_state = 'accepted' AND n.from_state <> 'accepted') AS accepted,
-        count(*) FILTER (
-            WHERE n.to_state = 'needs_review' AND n.from_state NOT IN ('needs_review', 'closed')
-        ) AS failed,
+        count(*) FILTER (WHERE s.stopped AND s.doubt IS NOT TRUE AND n.kind = ANY (%s)) AS failed,
+        count(*) FILTER (WHERE s.stopped AND (s.doubt OR n.kind = ANY (%s))) AS unknown,
+        count(*) FILTER (WHERE s.stopped AND n.kind = ANY (%s)) AS held,
         count(*) FILTER (WHERE n.to_state = 'retry' AND n.from_state <> 'retry') AS retried
-    FROM newest n, t WHERE n.at > t.now - interval '1 minute'
+    FROM newest n, t, LATERAL (SELECT n.to_state = 'needs_review' AND n.from_state <> 'needs_review' AS stopped,
+        n.outcome = ANY (%s) AS doubt) s
+    WHERE n.at > t.now - interval '1 minute'
 """
+# By which entries a notification stops for a person: plainly failed, nobody can say, or nothing was tried yet. What a
+# person undoes or reopens is none of these.
+_STOPS: Final[dict[str, list[str]]] = {  # in the order of the query's parameters
+    "failed": [EntryKind.RESULT, EntryKind.RECEIPT, EntryKind.INVALID, EntryKind.BLOCKED],
+    "unknown": [
+        EntryKind.LEASE_LOST, EntryKind.WINDOW_OVER, EntryKind.UNCONFIRMED, EntryKind.CONTRADICTED,
+        EntryKind.EXPIRED,  # stops for a person only where an attempt may have been accepted
+    ],
+    "held": [EntryKind.HELD, EntryKind.RESTORED],
+    "doubt": [Outcome.UNKNOWN, Outcome.CONFLICT, Outcome.IN_FLIGHT],
+}  # fmt: skip
 # The row of a loop that ended stays until its successor beats; whoever was killed has not beaten for a while.
 WORKERS: Final = """
     SELECT b.worker, b.host, b.role, b.slot, b.started_at, b.beat_at,
@@ -71,6 +85,13 @@ RECEIPTS: Final = """
     JOIN notifyops_private.notifications_providerevent e ON e.id = p.event_id,
     (SELECT notifyops_private.clock_v1() AS now OFFSET 0) t
 """
+_VERDICTS: Final[dict[Overall, str]] = {
+    Overall.STANDS_STILL: "Delivery stands still: see below.",
+    Overall.HELD_UP: "Delivery is held up: an account is not called, see below.",
+    Overall.OFF: "Delivery is off: the site mode is off.",
+    Overall.PAUSED: "Delivery is paused in part: see below.",
+    Overall.RUNS: "Delivery runs: workers are alive, every account is called.",
+}
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -94,28 +115,46 @@ def figures() -> dict[str, Any]:
     by_state = {row["state"]: row["count"] for row in counted}
     due, waiting, review, receipts = rows(DUE)[0], rows(WAITING)[0], rows(REVIEW)[0], rows(RECEIPTS)[0]
     tasks = rows("SELECT count(*) AS count FROM notifyops_private.django_q_ormq")[0]["count"]
+    workers, circuits, pauses = rows(WORKERS), rows(CIRCUITS), rows(PAUSES)
+    trouble = site.trouble(settings.NOTIFYOPS_SITE)
+    verdict = overall(
+        workers=sum(one["beat_age_s"] < BEAT_S for one in workers),
+        circuits=sum(one["open"] for one in circuits),
+        pauses=len(pauses),
+        mode=settings.NOTIFYOPS_SITE_MODE,
+        troubled=bool(trouble),
+    )
     return {
+        "delivery": verdict.value,
         "site": {
             "name": settings.NOTIFYOPS_SITE,
             "mode": settings.NOTIFYOPS_SITE_MODE,
-            "trouble": site.trouble(settings.NOTIFYOPS_SITE),
+            "trouble": trouble,
         },
         "states": {state.value: by_state.get(state.value, 0) for state in State},
         "due": due["count"],
         "oldest_due_s": due["oldest_s"],
         "waiting": waiting["count"],
         "oldest_waiting_s": waiting["oldest_s"],
-        "per_minute": rows(PER_MINUTE)[0],
-        "workers": rows(WORKERS),
-        "circuits": rows(CIRCUITS),
-        "pauses": rows(PAUSES),
+        "per_minute": rows(PER_MINUTE, [[str(one) for one in them] for them in _STOPS.values()])[0],
+        "workers": workers,
+        "circuits": circuits,
+        "pauses": pauses,
         "receipts": {"waiting": receipts["count"], "oldest_s": receipts["oldest_s"]},
         "queue": {"review": review["count"], "oldest_review_s": review["oldest_s"], "tasks": tasks},
     }
 
 
+def _overall(found: dict[str, Any]) -> str:
+    """Answer the question of this command in one line, in the console's words."""
+    cases = found["queue"]["review"]
+    waits = "Nothing waits" if not cases else counted(cases, "case waits", "cases wait")
+    return f"{_VERDICTS[Overall(found['delivery'])]} {waits} for a person."
+
+
 def _print(found: dict[str, Any], terminal: Terminal) -> None:
     place = found["site"]
+    terminal.line(_overall(found))
     terminal.line(f"site         {place['name']}, mode {place['mode']}")
     if place["trouble"]:
         terminal.line(f"             nothing is sent: {site.TROUBLES[place['trouble']]}")
@@ -136,12 +175,12 @@ def _print(found: dict[str, Any], terminal: Terminal) -> None:
     if not found["workers"]:
         terminal.line("worker       none was seen within the last minute: is manage.py qcluster running?")
     for circuit in found["circuits"]:
-        until = "until a person closes it" if circuit["until_a_person"] else f"until {circuit['open_until']}"
+        until = "until a person closes it" if circuit["until_a_person"] else f"until {moment(circuit['open_until'])}"
         word = f"open {until} ({circuit['code'] or circuit['reason']})" if circuit["open"] else "closed"
         rate = "" if circuit["rate_per_s"] is None else f", {circuit['rate_per_s']:.3g} calls a second"
         terminal.line(f"circuit      {circuit['account']}: {word if circuit['enabled'] else 'account disabled'}{rate}")
     for pause in found["pauses"]:
         terminal.line(
-            f"pause        {pause['scope']} {pause['name'] or '(the default one)'} until {pause['ends_at']} "
+            f"pause        {pause['scope']} {pause['name'] or '(the default one)'} until {moment(pause['ends_at'])} "
             f"({pause['reason_code']}, by {pause['actor']}; number {pause['id']})"
         )

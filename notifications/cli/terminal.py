@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Protocol, TextIO
 
@@ -87,7 +87,7 @@ class Terminal:
 
     def table(self, heads: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
         """Write rows in aligned columns."""
-        texts = [list(heads), *([("" if cell is None else str(cell)) for cell in row] for row in rows)]
+        texts = [list(heads), *([shown(cell) for cell in row] for row in rows)]
         widths = [max(len(row[column]) for row in texts) for column in range(len(texts[0]))]
         for row in texts:
             self.line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
@@ -102,7 +102,7 @@ def as_json(value: object) -> object:
     raise TypeError(f"{type(value).__name__} has no JSON form here")
 
 
-def rows(query: str, parameters: Iterable[str | int | datetime | list[int]] = ()) -> list[dict[str, Any]]:
+def rows(query: str, parameters: Iterable[str | int | datetime | list[int] | list[str]] = ()) -> list[dict[str, Any]]:
     """Give the rows of a query by column name."""
     with connections["default"].cursor() as cursor:
         cursor.execute(query, list(parameters))
@@ -155,6 +155,16 @@ def age(seconds: float | None) -> str:
         if seconds >= 2 * size:
             return f"{int(seconds // size)} {unit}"
     return f"{seconds:.0f} s"
+
+
+def shown(value: object) -> str:
+    """Give one value as a person reads it; nothing where there is none."""
+    return "" if value is None else moment(value) if isinstance(value, datetime) else str(value)
+
+
+def moment(at: datetime | None) -> str:
+    """Give a time as the story writes it: in UTC, to the second; a dash where there is none."""
+    return "-" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
 
 
 def counted(count: int, one: str, many: str) -> str:

@@ -90,7 +90,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
         UNION ALL
         SELECT l.seq, format('%s: %s', to_char(l.at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"'),
             CASE l.kind
-                WHEN 'claimed' THEN format('attempt %s (%s) began on %s%s.', l.attempt, l.trigger, l.worker,
+                WHEN 'claimed' THEN format('attempt %s (%s) began on %s%s%s.', l.attempt, l.trigger, l.worker,
+                    CASE WHEN l.generation > 1 THEN format(', under the key %s%s~g%s', o.notification_id, o.key_suffix, l.generation) END,
                     CASE WHEN l.detail ? 'possible_duplicate' THEN ', and may be a second message' END)
                 WHEN 'result' THEN concat('attempt ', l.attempt, ' ended: ', l.outcome, ' (' || l.code || ')',
                     ', field ' || (l.detail ->> 'field'), '.')
@@ -112,7 +113,30 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
                             l.detail ->> 'generation') END
                     ELSE concat('the provider contradicts what is known (', l.code, ')',
                         ', another message of this notification: ' || (l.detail ->> 'second'), '.') END
-                ELSE concat(replace(l.kind, '_', ' '), ' by ' || l.actor, ', reason ' || l.reason_code,
+                ELSE concat(CASE l.kind
+                        WHEN 'held' THEN 'held for approval'
+                        WHEN 'released' THEN 'approved'
+                        WHEN 'invalid' THEN 'it could not be prepared'
+                        WHEN 'blocked' THEN 'stopped before the attempt'
+                        WHEN 'settled' THEN 'it was proven that the provider has it'
+                        WHEN 'window_over' THEN 'the key protects no repeat any more'
+                        WHEN 'expired' THEN 'its expiry had passed'
+                        WHEN 'unconfirmed' THEN 'no receipt has confirmed it'
+                        WHEN 'retried' THEN 'one more attempt was ordered'
+                        WHEN 'undone' THEN 'the order was undone'
+                        WHEN 're_prepared' THEN format('prepared anew as generation %s, under the key %s%s~g%s '
+                            '(a second message to the provider, not a repeat)', l.generation, o.notification_id,
+                            o.key_suffix, l.generation)
+                        WHEN 'adopted' THEN 'the provider''s answer was adopted'
+                        WHEN 'resend_asked' THEN 'a second message was asked for'
+                        WHEN 'resend_dropped' THEN 'the second message was not confirmed'
+                        WHEN 'snoozed' THEN 'set aside'
+                        WHEN 'resumed' THEN 'taken up again'
+                        WHEN 'closed' THEN 'closed'
+                        WHEN 'reopened' THEN 'reopened'
+                        WHEN 'withdrawn' THEN 'withdrawn'
+                        WHEN 'superseded' THEN 'replaced by a newer notification'
+                        END, ' by ' || l.actor, ', reason ' || l.reason_code,
                     CASE WHEN l.code IS NOT NULL THEN format(' (%s)', l.code) END,
                     CASE WHEN l.kind IN ('closed', 'superseded') THEN ', in its place: ' || (l.detail ->> 'by') END,
                     CASE WHEN l.kind = 'closed' THEN ', address ' || (l.detail ->> 'from') || ' → ' || (l.detail ->> 'to') END,
@@ -128,8 +152,20 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
             WHEN o.state IN ('pending', 'retry') THEN format(', next attempt at %s',
                 to_char(o.next_attempt_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"'))
                 || coalesce('; waits for pause ' || notifyops_private.pause_of_v1(o.account_id, o.type, o.workspace), '')
-            WHEN o.state = 'needs_review' THEN format(' because of %s; known: %s; suggested: %s',
-                o.error_code, o.known, o.next_action) || CASE WHEN o.snoozed_until > clock_v1() THEN '; set aside until '
+            WHEN o.state = 'needs_review' THEN format(' because of %s; known: %s; suggested at first: %s (%s)',
+                o.error_code, o.known, CASE o.next_action
+                    WHEN 'query_provider' THEN 'ask the provider'
+                    WHEN 'retry_same_key' THEN 'retry, same key'
+                    WHEN 'retry_new_key' THEN 'retry, new key'
+                    WHEN 'fix_config' THEN 'mend the account, then retry'
+                    WHEN 'fix_content' THEN 'mend the template, then retry; or close it and enqueue it anew'
+                    WHEN 'find_cause' THEN 'find out what is refused, mend it, then retry'
+                    WHEN 'enqueue_anew' THEN 'close it, and enqueue it anew'
+                    WHEN 'correct_address' THEN 'correct the address'
+                    WHEN 'wait_for_event' THEN 'wait for a receipt'
+                    WHEN 'close_duplicate' THEN 'close as duplicate'
+                    WHEN 'approve' THEN 'approve'
+                    WHEN 'ask_lead' THEN 'ask a lead' END, o.next_action) || CASE WHEN o.snoozed_until > clock_v1() THEN '; set aside until '
                     || to_char(o.snoozed_until AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"') ELSE '' END
                 || CASE WHEN o.expires_at <= clock_v1() THEN '; its expiry has passed' ELSE '' END ELSE '' END)
         FROM one o

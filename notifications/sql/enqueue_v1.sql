@@ -99,7 +99,7 @@ BEGIN
             'field: options.workspace', 'Give the name as the grant has it, such as acme, or leave it out.');
     ELSIF coalesce(options ->> 'priority', 'normal') NOT IN ('urgent', 'normal', 'bulk') THEN
         PERFORM refuse_v1('NO400', 'priority must be urgent, normal or bulk', 'field: options.priority',
-            'Leave it out for the type''s own.');
+            'Give one of these, or leave it out for normal.');
     ELSIF coalesce(options ->> 'locale', 'en') !~ '^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$' OR length(options ->> 'locale') > 16 THEN
         PERFORM refuse_v1('NO400', 'locale must be a language tag such as en or zh-Hans', 'field: options.locale',
             'Leave it out for the plain templates.');

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -57,6 +58,24 @@ WHERE r.state IN ('running', 'interrupted') OR (r.ended_at > clock_timestamp() -
     SELECT FROM notifyops_private.reviews_bulkitem t WHERE t.bulk_id = b.id AND t.outcome = 'released'))
 ORDER BY r.state NOT IN ('running', 'interrupted'), b.id
 """
+# What was accepted may come back afterwards, also when its run has long ended.
+_SHORT: Final = """
+SELECT b.run_id, CASE t.outcome WHEN 'accepted' THEN 'came_back' ELSE t.outcome END AS shown, count(*)
+FROM notifyops_private.reviews_bulkrun b JOIN notifyops_private.reviews_bulkitem t ON t.bulk_id = b.id
+WHERE b.run_id = ANY (%s) AND (t.outcome IN ('failed', 'skipped', 'moved') OR (t.outcome = 'accepted' AND EXISTS (
+    SELECT FROM notifyops_private.notifications_intent i WHERE i.id = t.intent_id AND i.state = 'needs_review')))
+GROUP BY 1, 2 ORDER BY 1, 2
+"""
+_LAST: Final = """
+SELECT f.code, f.intent_id FROM (
+    SELECT t.code, t.intent_id, t.settled_at AS at FROM notifyops_private.reviews_bulkitem t
+    WHERE t.bulk_id = %s AND t.outcome = 'failed'
+    UNION ALL
+    SELECT i.error_code, i.id, i.review_since FROM notifyops_private.reviews_bulkitem t
+    JOIN notifyops_private.notifications_intent i ON i.id = t.intent_id AND i.state = 'needs_review'
+    WHERE t.bulk_id = %s AND t.outcome = 'accepted') f
+ORDER BY f.at DESC NULLS LAST, f.intent_id DESC LIMIT 1
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +124,24 @@ def settle(bulk: BulkRun) -> list[Settled]:
     with connection.cursor() as cursor:
         cursor.execute(_SETTLE, [bulk.pk])
         return [Settled(*row) for row in cursor.fetchall()]
+
+
+def shortfalls(run_ids: Sequence[int]) -> dict[int, dict[str, int]]:
+    """Give of these runs how many cases failed again, came back, were skipped or moved; none where all went well."""
+    found: dict[int, dict[str, int]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_SHORT, [list(run_ids)])
+        for run_id, outcome, count in cursor.fetchall():
+            found.setdefault(run_id, {})[outcome] = count
+    return found
+
+
+def last_failure(bulk: BulkRun) -> tuple[str, int]:
+    """Give code and case of what failed last, or came back last; an empty code where nothing did."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LAST, [bulk.pk, bulk.pk])
+        code, intent_id = cursor.fetchone() or ("", 0)
+    return code or "", intent_id
 
 
 def recent(bulk: BulkRun) -> Recent:

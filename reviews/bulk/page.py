@@ -16,7 +16,7 @@ from django.urls import reverse
 from notifications.models import Intent, Run
 from notifications.policy.reasons import MAX_REASON, MIN_REASON
 from reviews import hints, listing
-from reviews.bulk import deeds, follow, judge, limits, order, pace, words
+from reviews.bulk import deeds, follow, judge, limits, order, outcomes, pace, words
 from reviews.bulk.models import RATES, BulkItem, BulkRun
 from reviews.bulk.plan import filter_of
 from reviews.deed_words import DEEDS
@@ -153,7 +153,7 @@ def _progress(bulk: BulkRun, run: Run, person: Person, now: datetime, counts: Ma
     with connection.cursor() as cursor:
         cursor.execute(_PACE, [bulk.pk, now])
         speed = float(cursor.fetchone()[0])
-    last = BulkItem.objects.filter(bulk=bulk, outcome="failed").order_by("-settled_at").first()
+    last_code, last_id = outcomes.last_failure(bulk)
     may = limits.may_steer(bulk, person)
     is_running = run.state == "running"
     return {
@@ -165,9 +165,9 @@ def _progress(bulk: BulkRun, run: Run, person: Person, now: datetime, counts: Ma
         "counts": [(name, badge, counts[name]) for name, badge in words.OUTCOMES.items() if counts.get(name)],
         "pace": f"{speed:.1f}",
         "eta": _eta(bulk, left, now) if is_running and not run.wish and (left or counts.get("released")) else "",
-        "last_code": last.code if last else "",
-        "last_meaning": hints.meaning(last.code) if last else "",
-        "last_id": last.intent_id if last else 0,
+        "last_code": last_code,
+        "last_meaning": hints.meaning(last_code),
+        "last_id": last_id,
         "why_stopped": words.why_stopped(run),
         "may_pause": may and is_running,
         "may_resume": may and run.state in ("paused", "failed", "interrupted"),

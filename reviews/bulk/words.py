@@ -38,7 +38,7 @@ _FAILED: Final[dict[str, Sentence]] = {
     "not_permitted": _("It stopped: who ordered it may not do so any more. Another person can plan what is left."),
 }
 _PLANNED: Final = Badge(_("Planned, nothing is done yet"), "clipboard-list", "calm")
-_MIXED: Final = _("Ended, and not all of it went well")
+MIXED: Final = Badge(_("Ended, and not all of it went well"), "triangle-alert", "warn")
 
 
 def badge(bulk: BulkRun, *, is_clean: bool) -> Badge:
@@ -46,7 +46,7 @@ def badge(bulk: BulkRun, *, is_clean: bool) -> Badge:
     if bulk.run is None:
         return _PLANNED
     if bulk.run.state == "done" and not is_clean:
-        return Badge(_MIXED, "triangle-alert", "warn")
+        return MIXED
     return RUNS[bulk.run.state]
 
 

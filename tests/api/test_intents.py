@@ -41,10 +41,10 @@ def test_other_content_under_the_same_key_is_422_and_names_the_key() -> None:
         ({"data": {"title": "Q3", "x": "y" * 300_000}}, 413, "too_large", "data"),
         ({"report_id": 7}, 400, "invalid", "report_id"),
         ({"report_id": "a\nb"}, 400, "invalid", "report_id"),
-        ({"reportid": "x"}, 400, "invalid", None),
+        ({"reportid": "x"}, 400, "invalid", "reportid"),
         ({"eva@example.org": "x"}, 400, "invalid", None),
         ({"data": {"title": "Q3", "eva@example.org": 10**4200}}, 400, "invalid", "…"),
-        ({"options": {"expire_at": "2026-12-01T00:00:00Z"}}, 400, "invalid", "options"),
+        ({"options": {"expire_at": "2026-12-01T00:00:00Z"}}, 400, "invalid", "options.expire_at"),
         ({"options": {"expires_at": "tomorrow"}}, 400, "invalid", "options.expires_at"),
         ({"options": {"expires_at": "2026-13-41T09:00:00Z"}}, 400, "invalid", "options.expires_at"),
         ({"options": {"priority": "now"}}, 400, "invalid", "options.priority"),
@@ -141,6 +141,24 @@ def test_a_preview_renders_and_writes_nothing() -> None:
     assert shop.post("/previews", {"notification_type": "report_ready"}).document["field"] == "data.title"
     assert shop.post("/previews", {"notification_type": "no_such"}).code == "unknown_type"
     assert not Intent.objects.exists()
+
+
+def test_the_types_are_listed_for_whoever_may_enqueue_and_refusals_name_that_call() -> None:
+    shop = caller("enqueue")
+    listed = {one["name"]: one for one in shop.get("/types").document["items"]}
+    assert listed["report_ready"] == {
+        "name": "report_ready",
+        "channel": "email",
+        "approval": "none",
+        "data": {"title": {"type": "string", "required": True}},
+    }
+    assert listed["report_approved"]["approval"] == "required"
+    assert caller("read").get("/types").code == "missing_scope"
+    for path in ("/intents", "/previews"):
+        body = wish(notification_type="no_such") if path == "/intents" else {"notification_type": "no_such"}
+        assert "GET /api/v1/types" in shop.post(path, body).document["hint"]
+    wrong = shop.post("/intents", wish(data={"title": 3})).document
+    assert "manage.py" not in wrong["hint"]
 
 
 def test_what_needs_approval_names_who_asks_or_nobody_could_be_kept_from_approving_it() -> None:

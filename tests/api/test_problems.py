@@ -170,3 +170,17 @@ def test_a_parameter_that_is_unknown_or_stands_twice_is_refused() -> None:
     for query in ("?afer=5", "?after=1&after=2", "?limit=10&x="):
         assert shop.get(f"/outcomes{query}").code == "invalid"
     assert set(reading.Asked.model_fields) == gate.NAMES
+
+
+def test_an_unknown_field_is_named_where_its_name_is_harmless() -> None:
+    shop = caller()
+    told = shop.post("/intents", wish(colour="red")).document
+    assert (told["field"], told["detail"]) == ("colour", "colour: an unknown field.")
+    assert told["errors"] == [{"field": "colour", "message": "an unknown field"}]
+    assert shop.post("/intents", wish(options={"expire_at": "x"})).document["field"] == "options.expire_at"
+    for odd in ("ana@example.com", "a b", "x" * 41, "é"):
+        hidden = shop.post("/intents", wish(**{odd: "1"}))
+        assert hidden.document["errors"] == [{"field": "", "message": f"an unknown field of {len(odd)} characters"}]
+        assert "/api/v1/docs" in hidden.document["hint"]
+        assert "`field`" not in hidden.document["hint"]
+        assert odd not in hidden.text

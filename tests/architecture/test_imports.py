@@ -40,6 +40,7 @@ REVIEWS_MAY: Final = (
     "run_wishes",
     "works",
     "command_line",
+    "advising",
     "host",
     "pausing",
     "live",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -43,6 +45,10 @@ def test_a_stop_finishes_and_records_the_calls_under_way(field: Field, tell: Cal
     assert cluster.ended(60) == 0
     assert field.settled(len(keys))
     assert [field.sandbox.ledger(key).http_requests for key in keys] == [1] * len(keys)
+    said = [json.loads(line)["message"] for line in cluster.printed().splitlines() if '"cluster_' in line]
+    starts = r"qcluster of site \S+ \(mode \w+\) starts on \S+ as process \d+, for \d+ loops in all; SIGTERM ends it"
+    assert re.fullmatch(starts, said[0])
+    assert said[-1] == "qcluster has ended: nothing is in flight here"
 
 
 def test_a_stop_claims_no_more(field: Field) -> None:

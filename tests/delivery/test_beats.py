@@ -11,7 +11,8 @@ from psycopg import AsyncConnection
 from notifications import chores
 from notifications.delivery.beats import Beat
 from notifications.models import WorkerBeat
-from reviews.standing import BEAT_S, read_standing
+from notifications.policy.overall import BEAT_S
+from reviews.standing import read_standing
 from tests.delivery.workplace import Workplace
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]

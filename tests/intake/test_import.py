@@ -91,11 +91,12 @@ def test_with_each_the_good_lines_are_imported(tmp_path: Path) -> None:
 
 
 def test_a_refusal_by_the_database_rolls_the_whole_import_back(tmp_path: Path) -> None:
-    path = written(tmp_path / "d.jsonl", *(record(f"r-{n}") for n in range(1200)), record("r-7", data={"title": "Q4"}))
+    notify("import", written(tmp_path / "first.jsonl", record("r-1200", data={"title": "Q4"})))
+    path = written(tmp_path / "d.jsonl", *(record(f"r-{n}") for n in range(1201)))
     answer = notify("import", path)
     assert answer.code == 1
-    assert 'line 1201: notification "report-ready/r-7" exists with other content' in answer.err
-    assert Intent.objects.count() == 0
+    assert 'line 1201: notification "report-ready/r-1200" exists with other content' in answer.err
+    assert Intent.objects.count() == 1
 
 
 def test_csv_takes_a_column_for_each_value_in_the_types_own_form(tmp_path: Path) -> None:

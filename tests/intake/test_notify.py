@@ -133,6 +133,14 @@ def test_preview_renders_in_each_language_and_writes_nothing() -> None:
     assert Intent.objects.count() == 0
 
 
+def test_a_language_without_templates_is_taken_and_gets_the_plain_ones() -> None:
+    data = ("--data", '{"title": "Q3"}')
+    assert notify("preview", "report_ready", *data, "--locale", "xx-zz").out.startswith("Subject: Your report “Q3”")
+    near = notify("preview", "report_ready", *data, "--locale", "zh-hans-cn")
+    assert near.out.startswith("Subject: 您的报告“Q3”")
+    assert notify(*GOOD, "--locale", "xx-zz").code == 0
+
+
 def test_preview_says_what_is_wrong_and_warns_of_what_is_odd() -> None:
     assert "Known: " in notify("preview", "no_such").err
     assert "title as string" in notify("preview", "report_ready").err
@@ -155,7 +163,7 @@ def test_status_counts_ages_rates_workers_and_circuits() -> None:
     assert (found["states"]["pending"], found["states"]["needs_review"], found["queue"]["review"]) == (1, 1, 1)
     assert found["due"] == 1
     assert 0 <= found["oldest_due_s"] <= found["oldest_waiting_s"] < 60
-    assert found["per_minute"] == {"accepted": 0, "failed": 1, "retried": 0}
+    assert found["per_minute"] == {"accepted": 0, "failed": 0, "unknown": 0, "held": 1, "retried": 0}
     assert [(one["account"], one["open"]) for one in found["circuits"]] == [("resend", False)]
     assert found["receipts"] == {"waiting": 0, "oldest_s": None}
     assert "is manage.py qcluster running?" in notify("status").out

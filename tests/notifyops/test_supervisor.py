@@ -76,7 +76,15 @@ def test_a_first_run_is_ready_reachable_and_leaves_nothing(home: Path) -> None:
         running = everything(info)
         assert len(running) > 10
     assert [pid for pid in running if not is_gone(pid)] == []
+    assert [line.partition(":")[0].strip() for line in info["lines"][-2:]] == ["Ending", "Ended."]
     assert not (home / "installation.json").exists()
+
+
+def test_make_says_before_its_long_step_how_long_that_may_take() -> None:
+    made = (whole.BASE / "Makefile").read_text(encoding="utf-8")
+    told, _, step = made.partition("-m pip install")
+    assert re.search(r'echo "  1\. Installing .*minutes', told)
+    assert "  1. is done." in step
 
 
 def test_the_writer_may_use_the_default_workspace_and_acme(installation: dict[str, Any]) -> None:

@@ -83,6 +83,7 @@ def test_queue_head_form_and_terminal_say_the_same(steps: Any, verbs: list[str])
     shown, (row,) = as_json("show", intent.notification_id), as_json("list", "--q", intent.notification_id)
     assert shown["suggested"] == row["suggested"] == head(html)
     assert shown["recommended"] == next(iter(verbs), None)
+    assert notify("explain", intent.notification_id).out.endswith(f"suggested now: {head(html)}.\n")
 
 
 def test_a_row_says_what_was_suggested_at_first_where_more_is_known_since() -> None:

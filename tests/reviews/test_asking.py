@@ -62,7 +62,7 @@ def test_the_page_says_that_the_provider_is_being_asked_and_for_whom() -> None:
     assert post(client, intent, "query").status_code == 303
     html = client.get(f"/reviews/{intent.pk}/").content.decode()
     assert re.search(r"being asked</span>\s+for olga", html)
-    assert "The provider is being asked: within seconds the answer stands in the log." in html
+    assert "The provider is being asked: as soon as its account is called, the answer stands in the log." in html
     go_on(intent, seed.evidence(Found.NOT_FOUND))
     answered(intent)
     html = client.get(f"/reviews/{intent.pk}/").content.decode()

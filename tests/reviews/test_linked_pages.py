@@ -53,7 +53,8 @@ def test_a_superseded_one_names_its_successor_and_back() -> None:
     assert f'href="/reviews/{new.pk}/">newer<' in page(old)
     assert "Replaces" in page(new)
     assert f'href="/reviews/{old.pk}/"' in page(new)
-    assert "superseded, in its place: newer. pending → cancelled." in notify("explain", old.notification_id).out
+    told = notify("explain", old.notification_id).out
+    assert "replaced by a newer notification, in its place: newer. pending → cancelled." in told
     assert review("show", old.notification_id)["replaced_by"] == "newer"
     assert review("show", "newer")["replaces"] == old.notification_id
 

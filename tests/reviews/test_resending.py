@@ -72,8 +72,8 @@ def test_the_story_tells_who_asked_who_confirmed_and_what_it_may_be() -> None:
     intent = asked()
     confirm(intent)
     told = "\n".join(outbox.explain(intent.notification_id))
-    assert "resend asked by user:lena" in told
-    assert "retried by user:bob_lead, reason forced_resend, although the first message may have arrived" in told
+    assert "a second message was asked for by user:lena" in told
+    assert "one more attempt was ordered by user:bob_lead, reason forced_resend, although the first message " in told
     out = StringIO()
     call_command("review", "show", intent.notification_id, "--json", stdout=out)
     assert json.loads(out.getvalue())["may_duplicate"] is True

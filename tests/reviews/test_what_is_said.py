@@ -97,9 +97,10 @@ def test_explain_ends_with_what_is_there_and_nothing_else() -> None:
         told = notify("explain", make_case(steps).notification_id).out
         assert "set aside" not in told
         assert " ." not in told
-        assert "suggested: ;" not in told
+        assert "suggested at first: ;" not in told
     held = make_case((), type="report_approved")
-    assert notify("explain", held.notification_id).out.endswith("suggested: approve.\n")
+    told = notify("explain", held.notification_id).out
+    assert told.endswith("suggested at first: approve (approve).\nsuggested now: Approve or decline it.\n")
 
 
 def test_what_waits_for_a_pause_says_for_which_on_its_page_and_in_its_story() -> None:

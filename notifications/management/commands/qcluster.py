@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import socket
 import sys
 from datetime import timedelta
 from typing import Any
@@ -17,6 +19,8 @@ from notifications.command_line import refusals_as_sentences
 from notifications.delivery import prepare
 from notifications.qcluster import Keeper
 from notifications.types import registry
+
+logger = logging.getLogger(__name__)
 
 
 class Command(qcluster.Command):  # type: ignore[misc]
@@ -34,7 +38,10 @@ class Command(qcluster.Command):  # type: ignore[misc]
             wedge_s=settings.Q_CLUSTER["timeout"] + 30,
             restore=looping.restore,
         )
+        _say_what_starts()
         code = keeper.run()
+        if code == 0:
+            logger.info("qcluster has ended: nothing is in flight here", extra={"action": "cluster_ended"})
         sys.stdout.flush()
         sys.stderr.flush()
         # Not sys.exit: multiprocessing's exit handler would join children that may be stuck.
@@ -57,3 +64,12 @@ def _prepare(options: dict[str, Any]) -> None:
     finally:
         connections.close_all()
     prepare.warm(registry)  # before the forks, so that all workers share what is read
+
+
+def _say_what_starts() -> None:
+    """One line for who starts it by hand, and for the log: who, where, how many loops, and how it ends."""
+    site, mode, loops = settings.NOTIFYOPS_SITE, settings.NOTIFYOPS_SITE_MODE, settings.NOTIFYOPS_LOOPS
+    host, pid = socket.gethostname(), os.getpid()
+    told = "qcluster of site %s (mode %s) starts on %s as process %d, for %d loops in all; SIGTERM ends it"
+    facts = {"action": "cluster_starts", "site": site, "mode": mode, "host": host, "pid": pid, "loops": loops}
+    logger.info(told, site, mode, host, pid, loops, extra=facts)

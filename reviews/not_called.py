@@ -1,0 +1,56 @@
+"""When what a person has just ordered can happen: at once, or only when its account is called again."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from django.db import connection
+from django.utils.translation import gettext_lazy as _
+
+from reviews.refusals import Sentence
+
+# As the claim and the questions look at it: a used-up quota or a refused key keeps from sending, not from asking. A
+# pause keeps from sending as well. `infinity`, until a person has mended it, is no Python time.
+_SQL: Final = """
+SELECT f.now, f.name, isfinite(f.until), CASE WHEN isfinite(f.until) THEN f.until END,
+    CASE WHEN NOT f.asks THEN (
+        SELECT max(p.ends_at) FROM notifyops_private.notifications_pause p
+        WHERE p.resumed_at IS NULL AND p.ends_at > f.now AND CASE p.scope
+            WHEN 'account' THEN p.account_id = f.account WHEN 'type' THEN p.name = f.type
+            ELSE p.name = f.workspace END) END
+FROM (
+    SELECT t.now, a.name, a.id AS account, i.type, i.workspace, q.asks,
+        greatest(c.wait_until, CASE WHEN NOT q.asks OR c.reason NOT IN ('daily_quota', 'monthly_quota', 'config')
+            THEN c.open_until END) AS until
+    FROM notifyops_private.notifications_intent i
+    JOIN notifyops_private.notifications_provideraccount a ON a.id = i.account_id
+    LEFT JOIN notifyops_private.notifications_circuit c ON c.account_id = a.id,
+    (SELECT notifyops_private.clock_v1() AS now OFFSET 0) t, (SELECT %s::boolean AS asks) q
+    WHERE i.id = %s
+) f
+"""
+_AGAIN: Final = _(
+    "The account “%(account)s” is not called now: this is done when it is called again, at %(until)s UTC."
+)
+_MENDED: Final = _("The account “%(account)s” is not called until a person has mended it: this is done then.")
+_PAUSED: Final = _("A pause holds it until %(until)s UTC: this is done then, or when somebody resumes it.")
+
+
+def when(intent_id: int, *, asks: bool) -> Sentence:
+    """Say when the attempt, or with `asks` the question, can be made; empty where that is now, or within seconds."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SQL, [asks, intent_id])
+        row = cursor.fetchone()
+    if row is None:
+        return ""
+    now, account, is_finite, until, paused_until = row
+    if is_finite is False:
+        return str(_MENDED) % {"account": account}
+    if until is not None and until > now and until >= (paused_until or now):
+        return str(_AGAIN) % {"account": account, "until": _at(until, now)}
+    return str(_PAUSED) % {"until": _at(paused_until, now)} if paused_until is not None else ""
+
+
+def _at(until: datetime, now: datetime) -> str:
+    return f"{until:%H:%M:%S}" if until.date() == now.date() else f"{until:%Y-%m-%d %H:%M}"
