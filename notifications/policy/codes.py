@@ -134,7 +134,7 @@ WEBHOOK_CODES: Final[dict[str, str]] = {
     "webhook.too_large": "The event is larger than the endpoint takes; nothing was accepted.",
     "webhook.refused": "The endpoint refused the event for good; nothing was accepted.",
     "webhook.too_many": "The endpoint takes no more for now; nothing was accepted.",
-    "webhook.busy": "The endpoint's host is slow, and as many calls wait for it as may; nothing was sent.",
+    "webhook.busy": "The endpoint is slow, and as many calls wait for it as may; nothing was sent.",
     "webhook.unavailable": "The endpoint was out of service; it may have accepted the event before.",
     "webhook.failed": "The endpoint failed; it may have accepted the event before.",
     "webhook.malformed_response": "The endpoint's status is none of HTTP's; it may have accepted the event.",

@@ -18,7 +18,7 @@ from yarl import URL
 
 from notifications.providers import webhook_answers
 from notifications.providers.base import Capabilities, Message, Request, SendResult
-from notifications.providers.crowd import Crowd
+from notifications.providers.crowd import MOST, Crowd
 from notifications.providers.fence import Fence, FencedResolver, Forbidden, Network
 from notifications.providers.http import Failure, Transport
 from notifications.providers.outcomes import without_answer
@@ -40,6 +40,8 @@ CAPABILITIES: Final = Capabilities(
     dates_messages=True,
     shares_fate=False,
 )
+# Tells a stand-in whom it stands for, and so which secret verifies the call; no recipient gets it.
+FOR: Final = "notifyops-endpoint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,8 @@ class WebhookProvider:
             raise ValueError("Name a variable with at least one signing secret, whsec_ and 24 to 64 bytes in base64.")
         self._stand_in = _stand_in(stand_in) if stand_in else None
         self._fence = Fence(pool.networks)
-        self._crowd = Crowd(monotonic)
+        # Many endpoints of one host that hangs are held back as well, later than a single one.
+        self._endpoints, self._hosts = Crowd(monotonic), Crowd(monotonic, max(MOST, pool.connections // 2))
         self._clock = clock
         self._transports = {scheme: self._transport(scheme, pool.connections) for scheme in ("http", "https")}
 
@@ -101,16 +104,18 @@ class WebhookProvider:
                 self._fence.check(target)
             except Forbidden:
                 return _unsent(ResultClass.RECIPIENT, webhook_answers.FORBIDDEN)
-        host = f"{target.host}:{target.port}"
-        if self._crowd.is_full(host):
+        endpoint, host = call.url.partition("?")[0], f"{target.host}:{target.port}"
+        if self._endpoints.is_full(endpoint) or self._hosts.is_full(host):
             return webhook_answers.BUSY_RESULT
-        with self._crowd.one_more(host):
+        with self._endpoints.one_more(endpoint), self._hosts.one_more(host):
             return await self._called(target, call, request)
 
     async def _called(self, target: URL, call: Call, request: Request) -> SendResult:
         event = Event(call.id(request.key), call.body)
         keys = [endpoint_key(key, call.url) for key in self._keys]
         headers = headers_of(event, keys, now_s=int(self._clock()))
+        if self._stand_in is not None:
+            headers[FOR] = call.url
         answer = await self._transports[target.scheme].post(target, replace(request, body=call.body), headers)
         if not isinstance(answer, Failure):
             return webhook_answers.judged(answer, event.id, self._clock)

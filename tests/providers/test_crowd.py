@@ -36,7 +36,7 @@ def test_a_quick_host_is_never_full() -> None:
         for _ in range(100):
             assert not crowd.is_full("quick")
             calls.enter_context(crowd.one_more("quick"))
-    assert not crowd._hosts
+    assert not crowd._known
 
 
 def test_a_host_is_full_as_soon_as_enough_of_its_calls_take_long() -> None:
@@ -62,7 +62,7 @@ def test_that_a_host_was_slow_is_remembered_until_it_is_quick_again() -> None:
             calls.enter_context(crowd.one_more("slow"))
         assert crowd.is_full("slow")
     assert not crowd.is_full("slow")
-    assert not crowd._hosts
+    assert not crowd._known
 
 
 def test_only_so_many_hosts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,14 +72,14 @@ def test_only_so_many_hosts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> N
     for number in range(50):
         with crowd.one_more(f"slow-{number}"):
             clock.now += 2 * SLOW_S
-    assert len(crowd._hosts) == 10
+    assert len(crowd._known) == 10
 
 
 def test_a_failed_call_gives_its_place_back() -> None:
     crowd = Crowd(Clock())
     with pytest.raises(ZeroDivisionError), crowd.one_more("host"):
         raise ZeroDivisionError
-    assert not crowd._hosts
+    assert not crowd._known
 
 
 def test_what_finds_its_host_full_is_put_off_and_costs_no_connection() -> None:

@@ -85,6 +85,8 @@ def test_the_receiver_verifies_it_by_the_endpoints_own_secret_and_each_of_two_wh
     assert re.fullmatch(r"msg_[0-9a-f]{32}", headers["webhook-id"])
     assert headers["content-type"] == "application/json"
     assert (headers.get("cookie"), headers.get("authorization")) == (None, None)
+    assert headers["notifyops-endpoint"] == TO
+    assert len(headers) == server.requests[0].partition(b"\r\n\r\n")[0].count(b"\r\n")  # none comes twice
 
 
 @pytest.mark.parametrize("secret", [NEW, secret_for("https://other.example.com/in"), secret_for(TO + "8")])
@@ -204,6 +206,7 @@ def test_a_network_that_was_allowed_is_called_and_signed(host: str) -> None:
             assert result.outcome is Outcome.ACCEPTED
             headers, body = posted(server.requests[0])
             Webhook(secret_for(url)).verify(body, headers)
+            assert "notifyops-endpoint" not in headers
 
     asyncio.run(play())
 
