@@ -27,7 +27,7 @@ Decided = tuple[Sent, Decision]
 def decision_of(shop: Shop, sent: Sent) -> Decision:
     """Decide what follows from one result; of a service that is its address's own, it concerns this message alone."""
     decision = decide(sent.result, sent.lease.facts, shop.rng)
-    return decision if _shares_fate(shop, sent) else replace(decision, account_wait_s=None, circuit=None)
+    return decision if shares_fate(shop, sent) else replace(decision, account_wait_s=None, circuit=None)
 
 
 def is_news(shop: Shop, sent: Sent, decision: Decision) -> bool:
@@ -36,7 +36,7 @@ def is_news(shop: Shop, sent: Sent, decision: Decision) -> bool:
         return True
     if sent.result.outcome is Outcome.ACCEPTED:
         return sent.lease.account_id in shop.troubled or bool(sent.result.limits and rates.is_news(shop, sent))
-    return (is_outage(sent.result) and _shares_fate(shop, sent)) or rates.is_news(shop, sent)
+    return (is_outage(sent.result) and shares_fate(shop, sent)) or rates.is_news(shop, sent)
 
 
 def foresee(shop: Shop, sent: Sent) -> None:
@@ -47,7 +47,7 @@ def foresee(shop: Shop, sent: Sent) -> None:
             shop.refusals.pop(account, None)
             shop.outages.pop(account, None)
         return
-    if not _shares_fate(shop, sent):
+    if not shares_fate(shop, sent):
         return
     if is_outage(result):
         shop.outages[account] += 1
@@ -62,7 +62,8 @@ def foresee(shop: Shop, sent: Sent) -> None:
         shop.stopped[account] = time.monotonic()
 
 
-def _shares_fate(shop: Shop, sent: Sent) -> bool:
+def shares_fate(shop: Shop, sent: Sent) -> bool:
+    """Say whether one service answers for all messages of the account."""
     return shop.accounts[sent.lease.account_id].provider.capabilities.shares_fate
 
 

@@ -18,7 +18,7 @@ from yarl import URL
 
 from notifications.providers import webhook_answers
 from notifications.providers.base import Capabilities, Message, Request, SendResult
-from notifications.providers.crowd import MOST, Crowd
+from notifications.providers.crowd import Crowd
 from notifications.providers.fence import Fence, FencedResolver, Forbidden, Network
 from notifications.providers.http import Failure, Transport
 from notifications.providers.outcomes import without_answer
@@ -80,7 +80,9 @@ class WebhookProvider:
         self._stand_in = _stand_in(stand_in) if stand_in else None
         self._fence = Fence(pool.networks)
         # Many endpoints of one host that hangs are held back as well, later than a single one.
-        self._endpoints, self._hosts = Crowd(monotonic), Crowd(monotonic, max(MOST, pool.connections // 2))
+        self._endpoints = Crowd(monotonic, max(2, pool.connections // 8))
+        self._hosts = Crowd(monotonic, max(2, pool.connections // 2), remembers=False)
+        self._monotonic = monotonic
         self._clock = clock
         self._transports = {scheme: self._transport(scheme, pool.connections) for scheme in ("http", "https")}
 
@@ -105,10 +107,12 @@ class WebhookProvider:
             except Forbidden:
                 return _unsent(ResultClass.RECIPIENT, webhook_answers.FORBIDDEN)
         endpoint, host = call.url.partition("?")[0], f"{target.host}:{target.port}"
-        if self._endpoints.is_full(endpoint) or self._hosts.is_full(host):
-            return webhook_answers.BUSY_RESULT
-        with self._endpoints.one_more(endpoint), self._hosts.one_more(host):
-            return await self._called(target, call, request)
+        began = self._monotonic()
+        async with self._endpoints.place(endpoint) as one, self._hosts.place(host) as other:
+            if not (one and other):
+                return webhook_answers.BUSY_RESULT
+            left_s = request.timeout_s - (self._monotonic() - began)
+            return await self._called(target, call, replace(request, timeout_s=left_s))
 
     async def _called(self, target: URL, call: Call, request: Request) -> SendResult:
         event = Event(call.id(request.key), call.body)
