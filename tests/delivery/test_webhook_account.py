@@ -40,7 +40,7 @@ def receiver() -> Iterator[Receiver]:
 def shop_of(place: Workplace, **numbers: Any) -> Shop:
     adapter = WebhookProvider(secrets=NEW, pool=Pool(36, EVERYTHING))
     shop = place.shop(adapter, **numbers)
-    shop.accounts[place.account] = Account(place.account, "hooks", SENDER, adapter, 5.0, declares_receipts=False)
+    shop.accounts[place.account] = Account(place.account, "hooks", SENDER, adapter, 30.0, declares_receipts=False)
     return shop
 
 
@@ -152,7 +152,7 @@ def test_in_a_mode_that_may_reach_nobody_the_stand_in_gets_what_recipients_would
 ) -> None:
     adapter = WebhookProvider(secrets=NEW, stand_in=receiver.url)
     shop = hooks.shop(adapter)
-    shop.accounts[hooks.account] = Account(hooks.account, "hooks", SENDER, adapter, 5.0, declares_receipts=False)
+    shop.accounts[hooks.account] = Account(hooks.account, "hooks", SENDER, adapter, 30.0, declares_receipts=False)
     to = "https://hooks.example.com/in"
     intent = owe(hooks, to)
     hooks.turn(shop)

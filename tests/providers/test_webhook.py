@@ -44,7 +44,7 @@ def secret_for(url: str, secret: str = NEW) -> str:
 async def sent(
     provider: WebhookProvider, *, message: Message = MESSAGE, key: str = "report-event/demo-001"
 ) -> SendResult:
-    return await provider.send(Request(key, provider.prepare(message), 5.0, lambda: None))
+    return await provider.send(Request(key, provider.prepare(message), 30.0, lambda: None))
 
 
 def posted(request: bytes) -> tuple[dict[str, str], str]:
