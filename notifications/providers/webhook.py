@@ -125,7 +125,8 @@ class WebhookProvider:
             return webhook_answers.judged(answer, event.id, self._clock)
         if answer.code == "not_sent.forbidden":
             return _unsent(ResultClass.RECIPIENT, webhook_answers.FORBIDDEN)
-        return without_answer(answer)
+        # Where nobody can tell, the receiver is asked about this id.
+        return replace(without_answer(answer), trace_id=event.id)
 
     async def close(self) -> None:
         """Give back the sockets."""

@@ -85,7 +85,7 @@ def frozen_call(message: Message) -> bytes:
 def read_call(frozen: bytes) -> Call | None:
     """Read frozen bytes; None where they are not this adapter's."""
     found = _FROZEN.fullmatch(frozen)
-    if found is None:
+    if found is None or not _URL.fullmatch(found["url"].decode()):
         return None
     return Call(found["url"].decode(), found["site"].decode(), found["body"])
 

@@ -23,7 +23,7 @@ from notifications.providers.webhook import Pool, WebhookProvider
 from notifications.providers.webhook_message import MAX_BYTES, frozen_call, read_call
 from notifications.states import Outcome, Phase, ResultClass
 from tests.providers.candidate_webhook import NEW, OLD, TO, saying
-from tests.providers.scripted_server import ScriptedServer, answer, answering, scripted
+from tests.providers.scripted_server import Peer, ScriptedServer, answer, answering, scripted
 
 FACTS = {"type": "report_event", "notification_id": "report-event/demo-001", "report_id": "demo-001"}
 MESSAGE = Message(
@@ -104,6 +104,21 @@ def test_all_attempts_of_one_generation_have_one_id_and_the_same_bytes() -> None
     found = [posted(request) for request in server.requests]
     assert [result.outcome for result in results] == [Outcome.UNKNOWN, Outcome.UNKNOWN, Outcome.ACCEPTED]
     assert len({headers["webhook-id"] for headers, _ in found}) == len({body for _, body in found}) == 1
+
+
+def test_where_nobody_can_tell_the_log_gets_the_id_to_ask_about() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.read_request()
+        await peer.reset()
+
+    (result,), server = asyncio.run(with_server(script))
+    assert (result.outcome, result.code) == (Outcome.UNKNOWN, "unknown.disconnected")
+    assert result.trace_id == posted(server.requests[0])[0]["webhook-id"]
+
+
+def test_bytes_that_name_no_address_are_never_called() -> None:
+    for url in ("https://user@hooks.example.com/", "POST", "ftp://hooks.example.com/", "https://hooks.example.com:0/"):
+        assert read_call(frozen_call(MESSAGE).replace(TO.encode(), url.encode())) is None
 
 
 def test_another_generation_and_another_site_have_other_ids() -> None:
