@@ -17,6 +17,7 @@ def main(argv: list[str]) -> None:
     os.environ.setdefault("NOTIFYOPS_ROLE", ROLE_OF_COMMAND.get(command, "web"))
     if command not in ROLE_OF_COMMAND:
         os.environ.setdefault("NOTIFYOPS_PROCESS", "command")
+    from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
     from django.db.utils import OperationalError
 
@@ -28,7 +29,7 @@ def main(argv: list[str]) -> None:
 
         places = settings.NOTIFYOPS_DATABASE_PLACE
         execute_from_command_line(argv)
-    except BadValue as bad:
+    except (BadValue, ImproperlyConfigured) as bad:
         sys.exit(str(bad))
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) is not None:

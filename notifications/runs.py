@@ -21,7 +21,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, transacti
 from django.db.models import F
 from django.db.models.functions import Now
 
-from notifications import run_lock
+from notifications import run_ends, run_lock
 from notifications.models.run import UNFINISHED, Run, RunItem
 from notifications.run_lock import alone, reconnect
 from notifications.run_progress import Progress
@@ -35,6 +35,8 @@ AGAIN_AFTER_S: Final = (0.2, 1.0, 5.0)
 
 
 AlreadyRuns = run_lock.AlreadyRuns
+Failed = run_ends.Failed
+GaveUp = run_ends.GaveUp
 
 
 class Stopped(Exception):
@@ -43,25 +45,6 @@ class Stopped(Exception):
 
 class HandedOver(Exception):
     """This process ends, and the run goes on elsewhere: it stays `running`, for whoever takes it up next."""
-
-
-class GaveUp(Exception):
-    """The work itself ends its run as failed; the text is the code. Nothing of the step that raised it is done.
-
-    `failed` are the items for whose sake: they stay with the run until the work is started again.
-    """
-
-    def __init__(self, code: str, failed: Sequence[Failed] = ()) -> None:
-        super().__init__(code)
-        self.failed = failed
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """An item that could not be done: its place in the work, and a code without any content."""
-
-    place: int
-    code: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,17 +166,12 @@ def _told(run: Running) -> Iterator[Running]:
     except (AlreadyRuns, Stopped, HandedOver):
         raise
     except BaseException as error:  # also Ctrl-C and exit: how it ended must stand there
-        _end(run, *_ending(error), failed=error.failed if isinstance(error, GaveUp) else ())
+        failed = error.failed if isinstance(error, GaveUp) else ()
+        _end(run, *run_ends.ending(error), failed, kind=type(error).__name__)
         raise
     finally:
         run.progress.close()
     _end(run, "done", "")
-
-
-def _ending(error: BaseException) -> tuple[str, str]:
-    if isinstance(error, KeyboardInterrupt | SystemExit):
-        return "interrupted", "stopped_by_hand"
-    return "failed", str(error) if isinstance(error, GaveUp) else type(error).__name__
 
 
 def _begun(kind: str, key: str, title: str, by: str) -> Running:
@@ -237,12 +215,13 @@ def _resumed(row: Run) -> Running:
     return Running(row.pk, row.epoch, row.checkpoint, row.tally, *counts, resumed=True, progress=progress)
 
 
-def _end(run: Running, state: str, code: str, failed: Sequence[Failed] = ()) -> None:
+def _end(run: Running, state: str, code: str, failed: Sequence[Failed] = (), *, kind: str = "") -> None:
     if state != "done":
-        logger.error("run ended badly: %s", code, extra={"action": "run_failed", "run": run.pk, "code": code})
+        words = {"action": "run_failed", "run": run.pk, "code": code, "error": kind}
+        logger.error("run ended badly: %s", code, extra=words)
     # Where the database is away the chores will find the run without a process.
     with suppress(DatabaseError, InterfaceError), transaction.atomic():
         mine = Run.objects.filter(pk=run.pk, epoch=run.epoch)
-        words = {"state": state, "code": code[:60], "failed_count": run.failed_count + len(failed)}
-        if mine.update(**words, wish="", beat_at=Now(), ended_at=Now(), step_done_count=0):
+        ended = {"state": state, "code": code[:60], "failed_count": run.failed_count + len(failed)}
+        if mine.update(**ended, wish="", beat_at=Now(), ended_at=Now(), step_done_count=0):
             run.keeps(failed)

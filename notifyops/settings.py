@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from notifyops import dsn, env, installation, keep, logs, proxy, safety
+from notifyops import dsn, env, installation, keep, logs, own_apps, proxy, safety
 from notifyops.databases import databases
 
 BASE_DIR: Final = Path(__file__).resolve().parent.parent
@@ -150,6 +150,7 @@ INSTALLED_APPS = [
     "django_otp.plugins.otp_totp",
     "django_otp.plugins.otp_static",
 ]
+INSTALLED_APPS += own_apps.named(_env, ours=INSTALLED_APPS)
 MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",  # outermost, so that static files and errors carry it as well
     "notifyops.headers.middleware",

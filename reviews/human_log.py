@@ -135,7 +135,7 @@ def _who(value: str) -> tuple[str, Any]:
 
 def _verb(value: str) -> tuple[str, Any]:
     if value not in DEEDS:
-        raise BadReason(_("There is no such verb."))
+        raise BadReason(format_lazy(_("There is no such verb; there are {known}."), known=", ".join(DEEDS)))
     return "{verb} = %(verb)s", value
 
 
@@ -147,7 +147,8 @@ def _outcome(value: str) -> tuple[str, Any]:
 
 def _reason(value: str) -> tuple[str, Any]:
     if value not in REASONS and value not in PAUSE_REASONS:
-        raise BadReason(_("There is no such reason."))
+        known = ", ".join({**REASONS, **PAUSE_REASONS})
+        raise BadReason(format_lazy(_("There is no such reason; there are {known}."), known=known))
     return "{reason} = %(reason)s", value
 
 

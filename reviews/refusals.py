@@ -96,11 +96,12 @@ class UnknownCase(Refused):
     status = 404
     word = "unknown"
 
-    def __init__(self, workspaces: Iterable[str] = ()) -> None:
-        """`workspaces` are those in which there is one of this ID; for the terminal, which names one."""
+    def __init__(self, workspaces: Iterable[str] = (), hint: Sentence = "") -> None:
+        """`workspaces` are those in which there is one of this ID; `hint`: what else is strange. For the terminal."""
         places = ", ".join(f"--workspace '{name}'" for name in workspaces)
         if places:
             sentence = format_lazy(_("There is no such notification here; there is one with {places}."), places=places)
         else:
             sentence = _("There is no such notification; check its ID and workspace.")
+            sentence = format_lazy("{sentence} {hint}", sentence=sentence, hint=hint) if hint else sentence
         super().__init__(sentence)

@@ -9,10 +9,12 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Q
 from django.http import QueryDict
 from django.urls import reverse
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from notifications.models import Intent
 from notifications.policy.reasons import is_personal, one_line
+from reviews.filter_options import why_unreadable
 from reviews.filters import PAGING, QueueFilter
 from reviews.models import SavedView
 from reviews.person import Person
@@ -106,8 +108,13 @@ def checked_query(query: str) -> str:
     with connection.cursor() as cursor:
         cursor.execute("SELECT notifyops_private.clock_v1()")
         now = cursor.fetchone()[0]
-    if len(text) > MAX_QUERY or not QueueFilter(kept, queryset=Intent.objects.none(), now=now).readable():
-        raise BadReason(_("This list has a filter that cannot be read, or is too long to be saved."))
+    if len(text) > MAX_QUERY:
+        raise BadReason(
+            format_lazy(_("This list is too long to be saved: more than {most} characters."), most=MAX_QUERY)
+        )
+    filters = QueueFilter(kept, queryset=Intent.objects.none(), now=now)
+    if not filters.readable():
+        raise BadReason(why_unreadable(filters))
     return text
 
 

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any, Final
 
 from django.db import transaction
-from django.http import QueryDict
 
+from notifications.command_line import number_fault, strange_workspace
 from notifications.models import Intent, IntentKey
-from reviews import case, done_words, queue
+from reviews import case, done_words, filter_options, queue
 from reviews.advised import advice_on
 from reviews.filters import QueueFilter
 from reviews.person import from_host
@@ -18,25 +18,16 @@ from reviews.refusals import NotAllowedNow, UnknownCase
 from reviews.standing import read_standing
 from reviews.ways import BARRED
 
-FILTERS: Final = (
-    *("q", "code", "known", "next", "provider", "channel", "type", "workspace", "window", "age", "attempts"),
-    *("waiting", "taken", "kind"),
-)
 _COLUMNS: Final = ("notification_id", "workspace", "error_code", "known", "attempts", "safe_until", "suggested")
 
 
 def listed(options: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
     """Give the rows and the whole count. Raises NotAllowedNow for a filter that cannot be read."""
-    limit = options["limit"]
-    if not 1 <= limit <= 1000:
-        raise NotAllowedNow("--limit must be from 1 to 1000.")
-    query, me = QueryDict(mutable=True), from_host().identity
-    query.update({name: options[name] for name in (*FILTERS, "state") if options[name]})
+    limit, me = options["limit"], from_host().identity
+    check_number("--limit", limit, 1, 1000)
+    query = filter_options.query_of(options)
     with transaction.atomic():
         filters = QueueFilter(query, queryset=Intent.objects.all(), now=read_standing().now, me=me)
-        if not filters.readable():
-            problems = [f"--{name}: {error}" for name, errors in filters.form.errors.items() for error in errors]
-            raise NotAllowedNow(" ".join(problems))
         cases = filters.cases()
         order = "safe" if filters.is_of_review else queue.NEWEST
         person, now = from_host(), read_standing().now
@@ -46,6 +37,17 @@ def listed(options: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
         ]
         count = queue.count_capped(cases)
     return rows, str(count) if count <= queue.COUNT_CAP else f"{queue.COUNT_CAP:,}+"
+
+
+def check_number(option: str, value: float | None, low: int, high: int) -> None:
+    """Raise NotAllowedNow, with the sentence that names the bounds, for a number outside of `low` to `high`."""
+    if fault := number_fault(option, value, low, high):
+        raise NotAllowedNow(fault)
+
+
+def doubt(options: dict[str, Any]) -> str:
+    """Give a hint where nothing was ever enqueued for the workspace of the filters; `-` is the default one."""
+    return strange_workspace(options["workspace"]) if options.get("workspace", "-") != "-" else ""
 
 
 def warning() -> str:
@@ -61,7 +63,8 @@ def find(key: str, workspace: str) -> Intent:
         found = int(key)
     intent = Intent.objects.select_related("account").filter(pk=found).first() if found is not None else None
     if intent is None:
-        raise UnknownCase(IntentKey.objects.filter(key=key).values_list("workspace", flat=True)[:3])
+        others = IntentKey.objects.filter(key=key).values_list("workspace", flat=True)[:3]
+        raise UnknownCase(others, strange_workspace(workspace))
     return intent
 
 

@@ -8,20 +8,24 @@ from typing import Any, Final
 from uuid import uuid4
 
 from django.db import transaction
-from django.http import QueryDict
 
-from reviews import export, handing, human_log, saved_views, stats, terminal
+from reviews import export, filter_options, handing, human_log, saved_views, stats, terminal
+from reviews.deed_words import DEEDS, PAUSE_REASONS
+from reviews.models import OUTCOMES
 from reviews.person import from_host
 from reviews.record import Order
 from reviews.refusals import NotAllowedNow
 from reviews.standing import read_standing
 from reviews.team_pages import HEADER, cells
+from reviews.words import REASONS
 
+# What `next` settles itself: it takes what nobody has, of what needs review.
+_FIXED: Final = ("taken", "state")
 _LOG_HELP: Final = {
     "who": "only what this person did: olga, or cli:olga@host",
-    "verb": "only this verb",
-    "outcome": "done or refused",
-    "reason": "only with this reason code",
+    "verb": f"only this verb: one of {', '.join(DEEDS)}",
+    "outcome": f"one of {', '.join(OUTCOMES)}",
+    "reason": f"only with this reason code: one of {', '.join({**REASONS, **PAUSE_REASONS})}",
     "case": "only about this notification ID or report ID",
     "since": "from this day on (UTC), such as 2026-11-30",
     "until": "up to this day (UTC)",
@@ -31,9 +35,7 @@ _LOG_HELP: Final = {
 def add_parsers(verbs: Any) -> None:
     """Add next, log, stats and views beside the verbs of a case."""
     following = verbs.add_parser("next", help="take the next case that nobody has, of this list")
-    for name in terminal.FILTERS:
-        if name != "taken":
-            following.add_argument(f"--{name}", default="", help=f"only this {name}; as in the console's filter")
+    filter_options.add(following, but=_FIXED)
     following.add_argument("--json", action="store_true", help="print one JSON document")
     log = verbs.add_parser("log", help="what people did, newest first")
     for name in human_log.FIELDS:
@@ -57,19 +59,18 @@ def _add_views(views: ArgumentParser) -> None:
 
 def take_next(options: dict[str, Any]) -> tuple[Any, str]:
     """Take the next free case. Raises Refused; where none is free as well, so that a script sees it."""
-    query = QueryDict(mutable=True)
-    query.update({name: options[name] for name in terminal.FILTERS if options.get(name)})
+    query = filter_options.query_of(options)
     done = handing.take_next(query, Order(token=uuid4(), seq=0), from_host())
     if done is None:
-        raise NotAllowedNow("No free case matches: others have what is left, or nothing is left.")
+        none = "No free case matches: others have what is left, or nothing is left."
+        raise NotAllowedNow(f"{none} {terminal.doubt(options)}".rstrip())
     answer = terminal.done(done)
     return answer, f"{answer['notification_id']}: {answer['sentence']}"
 
 
 def logged(options: dict[str, Any]) -> tuple[Any, str]:
     """Give the log of human actions, as rows or as CSV. Raises Refused."""
-    if not 1 <= options["limit"] <= 1000:
-        raise NotAllowedNow("--limit must be from 1 to 1000.")
+    terminal.check_number("--limit", options["limit"], 1, 1000)
     wanted = human_log.read_wanted({name: options[f"log_{name}"] for name in human_log.FIELDS})
     if options["csv"]:
         with transaction.atomic():

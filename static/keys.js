@@ -43,12 +43,58 @@ const KEYS = {
   b: () => follow("a#previous"),
   u: () => focus("#undo button"),
   ".": () => follow("#show-news:not([hidden])"),
-  "?": () => { location.assign(document.body.dataset.help); return true; },
+  "?": () => { showKeys(); return true; },
+};
+// The off switch, beside the list of keys; without script there is nothing to switch.
+const readySwitch = (place) => {
+  const button = place.querySelector("#keys-switch");
+  if (!button) return;
+  const say = () => { button.textContent = isOff() ? button.dataset.on : button.dataset.off; };
+  button.addEventListener("click", () => { localStorage.setItem(KEPT, isOff() ? "on" : "off"); say(); });
+  button.hidden = false;
+  say();
+};
+// The help page's list over the page that one is at, so that nothing typed there is lost; the browser closes it with
+// Escape and gives the focus back. Where it cannot be had, one goes to the help page itself.
+let isFetching = false;
+const showKeys = async () => {
+  const help = document.body.dataset.help;
+  if (isFetching || document.getElementById("shortcuts")) {
+    if (!isFetching) location.assign(help);
+    return;
+  }
+  isFetching = true;
+  try {
+    const answer = await fetch(help, { headers: { Accept: "text/html" } });
+    const list = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("shortcuts");
+    if (!answer.ok || !list) { location.assign(help); return; }
+    const dialog = document.createElement("dialog");
+    dialog.id = "keys";
+    dialog.setAttribute("aria-labelledby", "h-shortcuts");
+    dialog.append(document.adoptNode(list));
+    list.querySelector("form[method=dialog]").hidden = false;
+    const head = list.querySelector("h2"); // where the list begins; a button has the focus only when somebody goes there
+    head.tabIndex = -1;
+    head.autofocus = true;
+    readySwitch(dialog);
+    dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+  } catch {
+    location.assign(help);
+  } finally {
+    isFetching = false;
+  }
 };
 
 document.addEventListener("keydown", (event) => {
   if (isOff() || event.altKey || event.isComposing) return;
-  const at = event.target;
+  const at = event.target, list = document.getElementById("keys");
+  if (list) {
+    // What lies under it does not listen.
+    if (event.key === "?") list.close();
+    return;
+  }
   if (event.ctrlKey || event.metaKey) {
     // In a text Enter is a new line; this is the form's own button, with all that it asks for.
     if (event.key !== "Enter" || !at.matches("#case form.verb textarea, #case form.verb input")) return;
@@ -77,12 +123,4 @@ document.addEventListener("keydown", (event) => {
   if (go && go()) event.preventDefault();
 });
 
-// The off switch, on the help page.
-addEventListener("DOMContentLoaded", () => {
-  const button = document.getElementById("keys-switch");
-  if (!button) return;
-  const say = () => { button.textContent = isOff() ? button.dataset.on : button.dataset.off; };
-  button.addEventListener("click", () => { localStorage.setItem(KEPT, isOff() ? "on" : "off"); say(); });
-  button.hidden = false;
-  say();
-});
+addEventListener("DOMContentLoaded", () => readySwitch(document));

@@ -72,6 +72,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         mark = item.get_closest_marker("django_db")
         if mark and not mark.kwargs.get("databases"):
             item.add_marker(pytest.mark.django_db(**mark.kwargs, databases=["default", "owner"]), append=False)
+        # A browser or a real process may lose a race against a busy machine: such a test is played twice before it
+        # fails the run. One that needed it is named at the end, and is to be mended.
+        if item.get_closest_marker("slow") and not os.environ.get("NOTIFYOPS_TEST_STRICT"):
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -89,6 +93,16 @@ def _become(role: str) -> None:
     if connection.settings_dict["USER"] != name:
         connection.close()
         connection.settings_dict["USER"] = name
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the tests that passed only when they were played again, with what they said first."""
+    again = [report for report in terminalreporter.getreports("rerun") if report.when]
+    if again:
+        terminalreporter.section("unsteady: failed, and were played again")
+        for report in again:
+            terminalreporter.write_line(f"UNSTEADY {report.nodeid} ({report.when})", yellow=True)
+            terminalreporter.write_line(report.longreprtext)
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from django.core.management.base import CommandParser
 from django.db import DatabaseError, transaction
 
 from notifications import outbox
-from notifications.cli.terminal import Refused, Terminal, rows
+from notifications.cli.terminal import Refused, Terminal, check_number, rows
 from notifications.states import State
 
 TYPE: Final = "demo_report_ready"
@@ -51,6 +51,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: dict[str, Any], terminal: Terminal) -> int:
     """Play the story; exit code 0 where it ended as it must."""
+    check_number("--give-up-after", options["give_up_after"], 1, 3600)
     running = _running()
     sandbox = Sandbox(running.sandbox_control_url)
     stamp = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"

@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from notifications import wiring
 from notifications.api import tokens
-from notifications.cli.terminal import Refused, Terminal, rows
+from notifications.cli.terminal import Refused, Terminal, check_number, rows
+from notifications.command_line import LARGEST
 from notifications.host import actor
 from notifications.models import FeedCursor, FeedEndpoint
 from notifications.models.provider import REFERENCE
@@ -32,6 +33,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: dict[str, Any], terminal: Terminal) -> int:
     """Do it."""
+    check_number("--after", options["after"], 0, LARGEST)
     deeds = {"create": _create, "list": _list, "enable": _enable, "disable": _disable}
     try:
         deeds[options["deed"]](options, terminal)
@@ -57,6 +59,7 @@ def _create(options: dict[str, Any], terminal: Terminal) -> None:
         )
         FeedCursor.objects.create(endpoint=endpoint, position=after, due_at=timezone.now())
     terminal.line(f"{endpoint.name} gets what comes after position {after}.")
+    terminal.doubt_workspaces(endpoint.workspaces)
 
 
 def _check(options: dict[str, Any]) -> None:
@@ -71,8 +74,6 @@ def _check(options: dict[str, Any]) -> None:
         raise Refused("--secret names variables of the workers, like env:SHOP_SECRET; never a secret itself.")
     if not options["workspace"] or not all(tokens.WORKSPACE.fullmatch(space) for space in options["workspace"]):
         raise Refused("Give at least one --workspace: '' is the default one, '*' all.")
-    if options["after"] is not None and options["after"] < 0:
-        raise Refused("--after must be 0 or more.")
 
 
 def _list(options: dict[str, Any], terminal: Terminal) -> None:

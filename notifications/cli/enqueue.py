@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.db import transaction
 
 from notifications import outbox
-from notifications.cli.terminal import Refused, Terminal
+from notifications.cli.terminal import DATA_HELP, Refused, Terminal, parsed_data, rows
 
 OPTIONS = tuple(outbox.Options.__annotations__)
+_EXPIRED = """
+SELECT i.expires_at FROM notifyops.intents i
+WHERE i.intent_id = %s AND i.status IN ('pending', 'cancelled') AND i.expires_at <= notifyops_private.clock_v1()
+"""
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -19,7 +22,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument("notification_type", metavar="TYPE", help="see: notify types")
     parser.add_argument("report_id", metavar="REPORT_ID")
     parser.add_argument("to", metavar="TO", help="one plain address, such as ana@example.com")
-    parser.add_argument("--data", default="{}", help="""a JSON object, such as '{"title": "Q3"}'""")
+    parser.add_argument("--data", default="{}", help=DATA_HELP)
     for name in OPTIONS:
         parser.add_argument(f"--{name.replace('_', '-')}", dest=name)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -27,10 +30,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: dict[str, Any], terminal: Terminal) -> int:
     """Enqueue in a transaction of its own, and print what is owed now."""
-    try:
-        data = json.loads(options["data"])
-    except ValueError as error:
-        raise Refused(f"--data is not JSON: {error}.") from None
+    data = parsed_data(options["data"], terminal)
     given: outbox.Options = {name: options[name] for name in OPTIONS if options[name] is not None}  # type: ignore[assignment]
     try:
         with transaction.atomic():
@@ -43,4 +43,9 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
         )
     else:
         terminal.line(f"{owed.notification_id}: {'created' if owed.created else 'was there already'}, {owed.state}")
+    for late in rows(_EXPIRED, [owed.id]):
+        terminal.say(
+            f"It expired at {late['expires_at']:%Y-%m-%d %H:%M:%S} UTC already: it is cancelled as expired, "
+            f"and not sent. A key is used once: owe it anew under another report ID, to expire later."
+        )
     return 0

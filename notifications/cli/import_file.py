@@ -27,6 +27,8 @@ from notifications.host import actor
 
 # More would push the first ones off the screen; all stand in the file of rejected lines.
 PRINTED: Final = 50
+# The code of the run where the file as a whole cannot be read.
+BAD_FILE: Final = "bad_file"
 # Bytes that are no UTF-8 concern their line alone, and go to the rejected ones as they are.
 _TEXT: Final[dict[str, Any]] = {"encoding": "utf-8", "errors": "surrogateescape", "newline": ""}
 
@@ -79,9 +81,14 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
         try:
             start = heading(source, form)
             with runs.opened("import", _key(source, options), title=_title(path, options), by=actor()) as work:
-                write(Import(source, form, tally, work, bar), each=options["each"])
-        except runs.GaveUp:
-            pass  # nothing was written; the lines that are in the way are reported below
+                try:
+                    write(Import(source, form, tally, work, bar), each=options["each"])
+                except BadFile as bad:
+                    raise runs.GaveUp(BAD_FILE) from bad
+        except runs.GaveUp as gave_up:
+            if isinstance(gave_up.__cause__, BadFile):
+                raise Refused(str(gave_up.__cause__)) from None
+            # Nothing was written; the lines that are in the way are reported below.
         except runs.AlreadyRuns:
             terminal.say("This very file is being imported now by another process; nothing was done here.")
             return 0
@@ -150,6 +157,9 @@ def _report(tally: Tally, rejects: str | None, options: dict[str, Any], terminal
         terminal.say(f"… and {len(lines) - PRINTED} more.")
     if lines and not options["each"]:
         terminal.say("Nothing was imported. Mend the lines, or give --each to import the others.")
+    elif tally.expired:
+        what = counted(tally.expired, "line has", "lines have")
+        terminal.say(f"{what} an expires_at that is over: what they owe is cancelled as expired, and not sent.")
     if options["json"]:
         terminal.json(
             {

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, TextIO
 
 from notifications import outbox
@@ -61,6 +62,15 @@ def checked(line: Line) -> Line:
     except EnqueueError as refusal:
         return Line(line.number, line.raw, None, str(refusal))
     return line
+
+
+def is_over(item: outbox.Item, now: datetime) -> bool:
+    """Tell whether its own expiry has passed; a time that cannot be read is refused elsewhere."""
+    try:
+        ends = datetime.fromisoformat(str(item.options.get("expires_at")))
+    except ValueError:
+        return False
+    return ends.tzinfo is not None and ends <= now
 
 
 def heading(source: TextIO, form: str) -> str:

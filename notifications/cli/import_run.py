@@ -11,8 +11,8 @@ from django.db import connection
 from tqdm import tqdm
 
 from notifications import outbox, runs
-from notifications.cli.import_lines import Line, checked, read
-from notifications.cli.terminal import Terminal
+from notifications.cli.import_lines import Line, checked, is_over, read
+from notifications.cli.terminal import Terminal, rows
 from notifications.models import RunItem
 
 # Large enough that the calls cost little, small enough that the bar moves.
@@ -28,6 +28,7 @@ class Tally:
 
     created: int = 0
     existing: int = 0
+    expired: int = 0
     rejected: list[tuple[Line, str]] = field(default_factory=list)
 
     def reject(self, line: Line, reason: str) -> None:
@@ -87,13 +88,14 @@ def _given_up(one: Import, code: str) -> runs.GaveUp:
 
 def _check(one: Import) -> int:
     """Read every line once; give how many are good."""
-    good = 0
+    good, now = 0, rows("SELECT notifyops_private.clock_v1() AS now")[0]["now"]
     advance = one.bar.over("checking", None)
     for line in map(checked, read(one.source, one.form)):
         if line.item is None:
             one.tally.reject(line, line.wrong)
         else:
             good += 1
+            one.tally.expired += is_over(line.item, now)
         advance(1)
     return good
 

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from django.core.management.base import CommandParser
 
-from notifications.cli.terminal import Refused, Terminal, rows
+from notifications.cli.terminal import Terminal, check_number, rows
+from notifications.command_line import LARGEST
 
 PART: Final = 500
 POLL_S: Final = 0.5
@@ -25,8 +26,10 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: dict[str, Any], terminal: Terminal) -> int:
     """Print outcomes, oldest first; the position comes first on each line: begin there next time."""
     after, left = options["after"], options["lines"]
-    if after < 0 or (left is not None and left < 1):
-        raise Refused("--after must be 0 or more, and --lines 1 or more.")
+    check_number("--after", after, 0, LARGEST)
+    check_number("--lines", left, 1, LARGEST)
+    if options["workspace"]:
+        terminal.doubt_workspaces([options["workspace"]])
     while left is None or left > 0:
         found = _part(after, PART if left is None else min(left, PART), options["workspace"])
         for row in found:

@@ -43,6 +43,8 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
     except PauseRefused as refusal:
         raise Refused(str(refusal.sentence)) from refusal
     terminal.line(f"Paused until {made.ends_at:%Y-%m-%d %H:%M:%S} UTC as pause {made.pk}: {made.scope} {named(made)}.")
+    if made.scope == "workspace":
+        terminal.doubt_workspaces([made.name])
     terminal.line("What a worker has claimed already still goes out. End it early with manage.py notify resume.")
     return 0
 

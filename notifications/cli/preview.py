@@ -13,7 +13,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from notifications.cli import story
-from notifications.cli.terminal import Refused, Terminal
+from notifications.cli.terminal import DATA_HELP, Refused, Terminal, parsed_data
 from notifications.models import Content
 from notifications.outbox_errors import SchemaError
 from notifications.outbox_json import plain
@@ -29,7 +29,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument("notification_type", metavar="TYPE", nargs="?", help="see: notify types")
     parser.add_argument("--intent", metavar="KEY", help="one that is owed, by its notification id: its own data")
     parser.add_argument("--workspace", default="", help="where the key belongs (default: the default workspace)")
-    parser.add_argument("--data", default="{}", help="""a JSON object, such as '{"title": "Q3"}'""")
+    parser.add_argument("--data", default="{}", help=DATA_HELP)
     parser.add_argument("--report-id", default="demo-001", help="the report to speak of (demo-001)")
     parser.add_argument("--locale", help="such as en or zh-hans; default: the plain templates")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -37,15 +37,14 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: dict[str, Any], terminal: Terminal) -> int:
     """Render and print; warnings go to stderr."""
-    if bool(options["notification_type"]) == bool(options["intent"]):
-        raise Refused("Name a TYPE, or --intent with the notification id of one that is owed.")
+    _check(options)
     if options["intent"]:
         options = options | _of_intent(options)
     kind = registry.get(options["notification_type"])
     if kind is None:
         names = ", ".join(one.name for one in registry)
         raise Refused(f"No type {options['notification_type']} in this release. Known: {names}.")
-    data = _data(kind, options["data"])
+    data = _data(kind, parsed_data(options["data"], terminal))
     try:
         seen = preview(kind, data, report_id=options["report_id"], locale=options["locale"])
     except Unsendable as refusal:
@@ -65,6 +64,13 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
     return 0
 
 
+def _check(options: dict[str, Any]) -> None:
+    if bool(options["notification_type"]) == bool(options["intent"]):
+        raise Refused("Name a TYPE, or --intent with the notification id of one that is owed.")
+    if options["workspace"] and not options["intent"]:
+        raise Refused("--workspace says where the key of --intent belongs: name one, or leave it out.")
+
+
 def _of_intent(options: dict[str, Any]) -> dict[str, Any]:
     """Give type, data, report and language of one that is owed; that somebody read it stands in the server's log."""
     row = story.found({"key": options["intent"], "workspace": options["workspace"]})
@@ -76,11 +82,7 @@ def _of_intent(options: dict[str, Any]) -> dict[str, Any]:
     return {"notification_type": row["type"], **given}
 
 
-def _data(kind: NotificationType, text: str) -> dict[str, Any]:
-    try:
-        given = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise Refused(f"--data is not JSON: {error}.") from None
+def _data(kind: NotificationType, given: Any) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise Refused('--data must be a JSON object, such as {"title": "Q3"}.')
     try:

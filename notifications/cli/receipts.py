@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from notifications import wiring
-from notifications.cli.terminal import Refused, Terminal, counted
+from notifications.cli.terminal import Refused, Terminal, check_number, counted
 from notifications.models import ProviderAccount
 from notifications.providers.resend_events import EventsUnavailable
 from notifications.receipts.catch_up import MOST, CaughtUp, NoWebhook, catch_up
@@ -55,8 +55,7 @@ def _asked(options: dict[str, Any]) -> tuple[ProviderAccount, float, int]:
         raise Refused(
             f"--hours is {hours:g}: it must be above 0 and at most {LONGEST_HOURS}, as far as events are kept."
         )
-    if not 1 <= most <= 100_000:
-        raise Refused(f"--most is {most}: it must be a whole number from 1 to 100000.")
+    check_number("--most", most, 1, 100_000)
     account = ProviderAccount.objects.filter(name=options["account"]).first()
     if account is None:
         names = ", ".join(ProviderAccount.objects.order_by("name").values_list("name", flat=True))

@@ -7,7 +7,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from notifications.cli.pause import named
-from notifications.cli.terminal import Refused, Terminal
+from notifications.cli.terminal import Refused, Terminal, check_number
+from notifications.command_line import LARGEST
 from notifications.host import actor
 from notifications.pausing import PauseRefused, resume
 
@@ -20,6 +21,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: dict[str, Any], terminal: Terminal) -> int:
     """Resume, and say what."""
+    check_number("The number of a pause", options["pause"], 1, LARGEST)
     try:
         ended = resume(options["pause"], reason=options["reason"], actor=actor())
     except PauseRefused as refusal:

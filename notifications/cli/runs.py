@@ -7,7 +7,8 @@ from typing import Any, Final
 from django.core.management.base import CommandParser
 
 from notifications import run_wishes
-from notifications.cli.terminal import Refused, Terminal, age, listed, rows
+from notifications.cli.terminal import Refused, Terminal, age, check_number, listed, rows
+from notifications.command_line import LARGEST
 from notifications.host import actor
 
 SHOWN: Final = 20
@@ -34,6 +35,7 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: dict[str, Any], terminal: Terminal) -> int:
     """List, show, pause or cancel."""
     do, number = options["do"], options["run"]
+    check_number("The number of a run", number, 1, LARGEST)
     if do == "list":
         _list(rows(_LIST, (0, 0, SHOWN)), terminal, as_json=options["json"])
         return 0

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from notifications.cli.terminal import Refused, rows
+from notifications.command_line import strange_workspace
 from notifications.outbox import in_workspace
 
 
@@ -28,7 +29,7 @@ def found(options: dict[str, Any]) -> dict[str, Any]:
     if others:
         places = " or ".join(f"--workspace '{row['workspace']}'" for row in others)
         raise Refused(f'No notification "{key}" here; there is one with {places}.')
-    raise Refused(f'No notification "{key}". {in_workspace(workspace)}')
+    raise Refused(f'No notification "{key}". {strange_workspace(workspace) or in_workspace(workspace)}')
 
 
 def log_of(intent_id: int) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django.core.management.base import CommandParser
 
-from notifications.cli.terminal import Terminal, rows
+from notifications.cli.terminal import Terminal, check_number, rows
 
 QUERY: Final = """
     SELECT l.id AS entry_id, i.notification_id AS id, i.workspace, l.seq, l.at, l.kind, l.from_state, l.to_state,
@@ -18,18 +18,23 @@ QUERY: Final = """
 # Ids are taken before the commit, so a lower one may appear later: this many are looked at again.
 BACKWARD: Final = 500
 POLL_S: Final = 0.5
+# More would not be read, but is what `notifyops.log` is for.
+MOST: Final = 10_000
 
 
 def add_arguments(parser: CommandParser) -> None:
     """Take how many, and whether to go on."""
-    parser.add_argument("-n", "--lines", type=int, default=20, help="how many entries to begin with (20)")
+    parser.add_argument(
+        "-n", "--lines", type=int, default=20, help=f"how many entries to begin with: 0 to {MOST:,} (20)"
+    )
     parser.add_argument("-f", "--follow", action="store_true", help="go on until Ctrl-C")
     parser.add_argument("--json", action="store_true", help="one JSON document a line")
 
 
 def run(options: dict[str, Any], terminal: Terminal) -> int:
     """Print entries, oldest first."""
-    newest = rows(f"{QUERY} ORDER BY l.id DESC LIMIT %s", [min(max(options["lines"], 0), 10_000)])
+    check_number("--lines", options["lines"], 0, MOST)
+    newest = rows(f"{QUERY} ORDER BY l.id DESC LIMIT %s", [options["lines"]])
     for row in reversed(newest):
         _print(row, options, terminal)
     if not options["follow"]:

@@ -8,13 +8,18 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from pathlib import Path
 from typing import Any, Final, Protocol, TextIO
 
 from django.db import connections
 from tqdm import tqdm
 
+from notifications.command_line import number_fault, strange_workspace
+
 # How often a long check that nobody watches on a terminal says how far it is.
 TOLD_EVERY_S: Final = 10.0
+DATA_HELP: Final = """a JSON object, such as '{"title": "Q3"}'; @FILE reads it from a file, @- from stdin"""
+DATA_FORMS: Final = """Give a JSON object, such as '{"title": "Q3"}', or @FILE that holds one; @- reads stdin."""
 
 
 class Refused(Exception):
@@ -55,6 +60,12 @@ class Terminal:
     def say(self, sentence: str) -> None:
         """Tell the person something that is no part of the answer."""
         self.err.write(sentence + "\n")
+
+    def doubt_workspaces(self, names: Iterable[str]) -> None:
+        """Say where nothing was ever enqueued for one of these workspaces; `*` and the default one are not asked."""
+        for name in names:
+            if name != "*" and (hint := strange_workspace(name)):
+                self.say(hint)
 
     @contextlib.contextmanager
     def progress(self, total: int, things: str) -> Iterator[Callable[[int], object]]:
@@ -105,6 +116,35 @@ def _loaded(row: dict[str, Any]) -> dict[str, Any]:
         if isinstance(row.get(name), str):
             row[name] = json.loads(row[name])
     return row
+
+
+def check_number(option: str, value: float | None, low: int, high: int) -> None:
+    """Raise Refused, with the sentence that names the bounds, for a number outside of `low` to `high`."""
+    if fault := number_fault(option, value, low, high):
+        raise Refused(fault)
+
+
+def data_text(given: str, terminal: Terminal) -> str:
+    """Give the text of --data: as it was given, or as curl reads it: `@FILE` from a file, `@-` from standard input."""
+    if not given.startswith("@"):  # no JSON begins so
+        return given
+    if given == "@-":
+        return terminal.stdin.read()
+    try:
+        return Path(given[1:]).read_text("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Refused(f"--data: {given[1:]} is not UTF-8 text.") from None
+    except (OSError, ValueError) as error:
+        why = (getattr(error, "strerror", None) or str(error)).lower()
+        raise Refused(f"--data: {given[1:]} cannot be read: {why}. Write --data @FILE, or @- to read stdin.") from None
+
+
+def parsed_data(given: str, terminal: Terminal) -> Any:
+    """Give what --data holds. Raises Refused where it is not JSON, with the forms that it has."""
+    try:
+        return json.loads(data_text(given, terminal))
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"--data is not JSON: {error}. {DATA_FORMS}") from None
 
 
 def age(seconds: float | None) -> str:

@@ -51,6 +51,7 @@ def _create(options: dict[str, Any], terminal: Terminal) -> None:
         expires_at=timezone.now() + timedelta(days=days) if days is not None else None,
     )
     row, text = tokens.make(wish, by=actor())
+    terminal.doubt_workspaces(wish.workspaces)
     if options["json"]:
         terminal.json({**_told(row), "token": text})
         return

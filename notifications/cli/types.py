@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from notifications.cli.terminal import Terminal
+from notifications.delivery.prepare import unreadable
 from notifications.models import NotificationTypeRow
 from notifications.overrides import overridden
 from notifications.types import NotificationType, registry
@@ -40,6 +41,10 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
     unknown = [kind["name"] for kind in listed if not kind["enabled"] and not kind["overrides"]]
     if unknown:
         terminal.say(f"Not yet in the database: {', '.join(unknown)}. Run manage.py migrate.")
+    for kind in listed:
+        if kind["unreadable"]:
+            why = kind["unreadable"]
+            terminal.say(f"The templates of {kind['name']} cannot be read ({why}): each stops for a person.")
     if rows:
         terminal.say(f"Retired, refused at enqueue: {', '.join(sorted(rows))}.")
     return 0
@@ -50,6 +55,7 @@ def _described(kind: NotificationType, row: NotificationTypeRow | None) -> dict[
         "name": kind.name,
         "channel": kind.channel,
         "template": kind.template,
+        "unreadable": unreadable(kind),
         "loss_model": kind.loss_model.value,
         "approval": row.approval if row else kind.approval.value,
         "expires_after_s": row.expires_after if row else kind.expires_after,

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from notifications import doctor
 from notifications.cli import story
-from notifications.cli.terminal import Terminal, counted, rows
+from notifications.cli.terminal import Refused, Terminal, counted, rows
 
 # Intents a call: seconds at most, and little memory on the server.
 CHUNK: Final = 5000
@@ -32,6 +32,8 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: dict[str, Any], terminal: Terminal) -> int:
     """Verify in chunks; exit code 1 on any fault."""
+    if options["workspace"] and not options["key"]:
+        raise Refused("--workspace says where a KEY belongs: name one, or leave it out to verify all workspaces.")
     if options["key"]:
         first = last = story.found(options)["intent_id"]
     else:

@@ -180,8 +180,16 @@ def _part(template: Template, context: Context) -> str:
 def warm(types: Registry) -> None:
     """Read every type's templates now: the first of a process costs half a second, which no claim should hold open."""
     for kind in types:
-        with contextlib.suppress(TemplateDoesNotExist, TemplateSyntaxError):
-            _sources(kind.template, "")
+        unreadable(kind)
+
+
+def unreadable(kind: NotificationType) -> str:
+    """Say why the type's plain templates cannot be read; empty where they can."""
+    try:
+        _sources(kind.template, "")
+    except (TemplateDoesNotExist, TemplateSyntaxError) as error:
+        return str(error)
+    return ""
 
 
 def _folder(locale: str | None) -> str:

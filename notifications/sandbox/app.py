@@ -76,7 +76,7 @@ class Server:
 
     async def _answer(self, call: Call, connection: Connection) -> Answer | None:
         is_order = self.with_control and (call.path == control.ROOT or call.path.startswith(control.ROOT + "/"))
-        if is_order and call.method == "GET" and call.path == f"{control.ROOT}/health":
+        if is_order and (call.method, call.path.removeprefix(f"{control.ROOT}/")) == control.HEALTH:
             return control.health(self.world, is_ready=self._is_ready)
         if not self._is_ready:
             return put_off()

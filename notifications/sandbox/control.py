@@ -19,6 +19,8 @@ from notifications.sandbox.wire import Answer, Call
 from notifications.sandbox.world import World
 
 ROOT = "/__sandbox__"
+# Answered while the journal is still being read, too: so not one of ORDERS, which wait for its end.
+HEALTH = ("GET", "health")
 Order = dict[str, Any]
 
 
@@ -30,7 +32,7 @@ def answer_order(world: World, call: Call) -> Answer:
         return _said(403, {"error": "The control plane takes no orders from browsers."})
     carry_out = ORDERS.get((call.method, name))
     if carry_out is None:
-        known = ", ".join(sorted(f"{method} {ROOT}/{path}" for method, path in ORDERS))
+        known = ", ".join(sorted(f"{method} {ROOT}/{path}" for method, path in (*ORDERS, HEALTH)))
         return _said(404, {"error": f"There is no {call.method} {call.path}. There are: {known}."})
     try:
         order = json.loads(call.body) if call.body else {}
@@ -182,7 +184,8 @@ def _whole(order: Order, name: str, usual: int) -> int:
 
 
 def _said(status: int, body: Order) -> Answer:
-    return Answer(status, json.dumps(body).encode())
+    # With the end of its line: most who ask sit at a terminal with curl.
+    return Answer(status, json.dumps(body).encode() + b"\n")
 
 
 ORDERS: dict[tuple[str, str], Callable[[World, Order], Order]] = {

@@ -10,10 +10,12 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 from django.http import QueryDict
 
-from reviews import groups_page, terminal
+from notifications.command_line import LARGEST
+from reviews import filter_options, groups_page, terminal
 from reviews.bulk import deeds, order, page, plan
 from reviews.bulk.models import BULK_VERBS, RATES, BulkRun
 from reviews.person import Person, from_host
+from reviews.refusals import NotAllowedNow
 from reviews.standing import Standing, read_standing
 
 STEERS: Final = ("pause", "resume", "cancel")
@@ -30,8 +32,7 @@ def add_arguments(verbs: Any) -> None:
     making.add_argument("--verb", dest="bulk_verb", choices=BULK_VERBS, required=True)
     making.add_argument("--key", action="append", default=[], help="one case by its ID or number; may be repeated")
     making.add_argument("--key-workspace", default="", help="the workspace of these IDs (default: the empty one)")
-    for name in (*terminal.FILTERS, "state"):
-        making.add_argument(f"--{name}", default="", help=f"only this {name}; as in the console's filter")
+    filter_options.add(making)
     starting = _numbered(does, "start", "carry a plan out")
     starting.add_argument("--reason-code", required=True, help="why; `review bulk show` names the codes")
     starting.add_argument("--reason", default="", help="10 to 500 characters; people by ID, no addresses")
@@ -59,6 +60,7 @@ def run(options: dict[str, Any]) -> tuple[Any, str]:
         return _groups()
     person = from_host()
     number = options.get("number")
+    terminal.check_number("The number of a plan", number, 1, LARGEST)
     with deeds.refusals_kept(options["do"], person, number) if options["do"] != "show" else nullcontext():
         number, note = _done(options, person)
     with transaction.atomic():
@@ -70,7 +72,7 @@ def _done(options: dict[str, Any], person: Person) -> tuple[int, str]:
     with transaction.atomic():
         standing, note = read_standing(), ""
         if options["do"] == "plan":
-            found = plan.make(_wish(options), person, standing.now)
+            found = _planned(options, person, standing)
         elif options["do"] == "start":
             found = _start(options, standing)
         else:
@@ -80,13 +82,21 @@ def _done(options: dict[str, Any], person: Person) -> tuple[int, str]:
         return found.pk, note
 
 
+def _planned(options: dict[str, Any], person: Person, standing: Standing) -> BulkRun:
+    try:
+        return plan.make(_wish(options), person, standing.now)
+    except NotAllowedNow as refused:
+        hint = terminal.doubt(options) if refused.word == "none_chosen" else ""
+        if not hint:
+            raise
+        raise NotAllowedNow(f"{refused} {hint}", word=refused.word) from refused
+
+
 def _wish(options: dict[str, Any]) -> plan.Wish:
     if options["key"]:
         ids = tuple(terminal.find(key, options["key_workspace"]).pk for key in options["key"])
         return plan.Wish(options["bulk_verb"], uuid4(), ids)
-    query = QueryDict(mutable=True)
-    query.update({name: options[name] for name in (*terminal.FILTERS, "state") if options[name]})
-    return plan.Wish(options["bulk_verb"], uuid4(), query=query.urlencode())
+    return plan.Wish(options["bulk_verb"], uuid4(), query=filter_options.query_of(options).urlencode())
 
 
 def _start(options: dict[str, Any], standing: Standing) -> BulkRun:

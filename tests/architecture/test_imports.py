@@ -39,6 +39,7 @@ REVIEWS_MAY: Final = (
     "runs",
     "run_wishes",
     "works",
+    "command_line",
     "host",
     "pausing",
     "live",

@@ -19,11 +19,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.postgres import free_port
 
 T = TypeVar("T")
+# How long a page may take on a machine that is busy with other tests; who waits goes on as soon as it is there.
+PATIENCE_MS: Final = 30_000
 _FLAGS: Final = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
 
 
@@ -73,7 +75,7 @@ class Chromium:
 
         def play() -> T:
             opened = self.browser.new_context(**context)
-            opened.set_default_timeout(15_000)
+            opened.set_default_timeout(PATIENCE_MS)
             complaints = complaints_in(opened, answers)
             try:
                 found = script(opened.new_page())
@@ -105,6 +107,7 @@ def complaints_in(context: BrowserContext, answers: Collection[int]) -> list[str
 @contextmanager
 def running_chromium() -> Iterator[Chromium]:
     """Start the browser in its thread."""
+    expect.set_options(timeout=PATIENCE_MS)
     with ThreadPoolExecutor(1) as pool:
         driver = pool.submit(lambda: sync_playwright().start()).result()
         browser = pool.submit(driver.chromium.launch, executable_path=chromium_path(), args=_FLAGS).result()

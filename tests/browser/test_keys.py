@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from notifications.models import Intent
 from reviews.help_page import SHORTCUTS
@@ -107,8 +107,7 @@ def test_no_key_decides_by_itself_and_all_of_them_can_be_switched_off(chromium: 
                     page.keyboard.press(key)
         page.goto(f"{site}/reviews/{intent.pk}/")
         page.keyboard.press("?")
-        page.wait_for_url(f"{site}/reviews/help/#shortcuts")
-        page.click("#keys-switch")
+        page.click("dialog[open] #keys-switch")
         expect(page.locator("#keys-switch")).to_have_text("Switch the shortcuts on")
         page.goto(f"{site}/reviews/{intent.pk}/")
         page.keyboard.press("c")
@@ -124,3 +123,61 @@ def test_no_key_decides_by_itself_and_all_of_them_can_be_switched_off(chromium: 
     assert not Review.objects.exists()
     decide("close", now(intent), "olga", "duplicate", text="")
     assert Review.objects.count() == 1, "a decision would have been seen"
+
+
+def without_list(route: Route) -> None:
+    """Answer a script with another page, as a login that ended does; let the browser itself go there."""
+    if route.request.is_navigation_request():
+        route.continue_()
+    else:
+        route.fulfill(status=200, content_type="text/html", body="<p>Log in</p>")
+
+
+def test_the_list_of_keys_lies_over_the_page_and_gives_the_focus_back(chromium: Chromium, site: str) -> None:
+    intent = make_case(cases.NOT_SENT, "r-1")
+    make_person("olga")
+
+    def work(page: Page) -> None:
+        log_in(page, site, "olga")
+        here = f"{site}/reviews/{intent.pk}/"
+        page.goto(here)
+        lead(page, "c", "#close select")
+        page.keyboard.press("Escape")
+        lead(page, "r", "#retry select")
+        page.locator("#retry button").focus()
+        dialog = page.locator("dialog#keys")
+        for away in ("Escape", "?", "button"):
+            page.keyboard.press("?")
+            expect(dialog).to_be_visible(timeout=30_000)
+            expect(dialog.get_by_role("heading", name="Shortcuts")).to_be_visible()
+            expect(dialog.locator("kbd")).to_have_count(len(SHORTCUTS))
+            expect(dialog.locator("h2")).to_be_in_viewport()  # it begins at its top, whatever it holds
+            page.keyboard.press("c")
+            assert focused(page, "dialog h2"), "what lies under it does not listen"
+            if away == "button":
+                dialog.get_by_role("button", name="Back to the page").click()
+            else:
+                page.keyboard.press(away)
+            expect(dialog).to_have_count(0)
+            assert focused(page, "#retry button"), away
+        assert page.url == here
+        page.route("**/reviews/help/", without_list)
+        page.keyboard.press("?")
+        page.wait_for_url(f"{site}/reviews/help/#shortcuts", timeout=30_000)
+
+    chromium.run(work, viewport={"width": 320, "height": 600})
+    assert Intent.objects.get(pk=intent.pk).seq == intent.seq
+
+
+def test_on_the_help_page_the_key_leads_to_its_own_list(chromium: Chromium, site: str) -> None:
+    make_person("olga")
+
+    def work(page: Page) -> None:
+        log_in(page, site, "olga")
+        page.goto(f"{site}/reviews/help/")
+        expect(page.get_by_role("button", name="Back to the page")).to_have_count(0)
+        page.keyboard.press("?")
+        page.wait_for_url(f"{site}/reviews/help/#shortcuts")
+        expect(page.locator("dialog")).to_have_count(0)
+
+    chromium.run(work)

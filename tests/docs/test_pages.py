@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from django.db import connections
 
-from notifications.cli import seed
+from notifications import run_ends
+from notifications.cli import import_file, seed
 from notifications.outbox_wire import Options
 from tests.docs.printed import diagram, moves_table
 
@@ -111,3 +112,12 @@ def anchors(text: str) -> set[str]:
     """Give what GitHub makes of the headings."""
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+def test_the_codes_of_bad_ends_of_runs_are_all_described() -> None:
+    """Those that are raised in the code, and those of errors that no run foresees."""
+    sources = [*(DOCS.parent / "notifications").rglob("*.py"), *(DOCS.parent / "reviews").rglob("*.py")]
+    raised = {code for path in sources for code in re.findall(r'GaveUp\("(\w+)"', path.read_text("utf-8"))}
+    named = {run_ends.STOPPED_BY_HAND, run_ends.DATABASE_FAILED, run_ends.HOST_FAILED, run_ends.INTERNAL_ERROR}
+    rows = re.findall(r"^\| `(?:failed|interrupted)` \| `(\w+)` \|", page("write-a-run.md"), re.MULTILINE)
+    assert sorted(rows) == sorted({*raised, *named, import_file.BAD_FILE, "process_lost"})

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from notifications.sandbox import breakage, courier
+from notifications.sandbox import breakage, control, courier
 from notifications.sandbox.app import running_sandbox
 from tests.docs.test_pages import page, section
 from tests.installation import BASE, fresh_home, running
@@ -47,6 +47,15 @@ def test_every_kind_of_fault_stands_there_with_its_fields() -> None:
     assert table(text, "| kind | its own fields") == {kind: set(fields) for kind, fields in breakage.KINDS.items()}
     hooks = {kind: set(fields) - {"s"} for kind, fields in courier.KINDS.items()}
     assert table(text, "| kind of `webhook-faults`") == hooks
+
+
+def test_every_call_of_the_control_plane_stands_there() -> None:
+    rows = re.findall(r"^\| (`(?:GET|POST|DELETE) .*?) \|", section(page("sandbox.md"), "Control plane"), re.MULTILINE)
+    told = set[tuple[str, str]]()
+    for row in rows:
+        names = re.findall(r"`(?:[A-Z]+ )?([a-z-]+)", row)
+        told |= {(row[1:].split()[0], name) for name in names}
+    assert told == {*control.ORDERS, control.HEALTH}
 
 
 def test_the_example_of_a_refusal_is_answered_with_422() -> None:

@@ -1,4 +1,4 @@
-"""An application of someone else's in the same database: the schema `shop` with its reports."""
+"""An application of someone else's in the same database: its table `shop_report`."""
 
 from __future__ import annotations
 
@@ -11,16 +11,9 @@ import psycopg
 import pytest
 
 DOC = Path(__file__).parents[2] / "docs" / "enqueue.md"
-SHOP = """
-DROP SCHEMA IF EXISTS shop CASCADE;
-CREATE SCHEMA shop AUTHORIZATION notifyops_test_writer;
-SET ROLE notifyops_test_writer;
-CREATE TABLE shop.report (
-    id text PRIMARY KEY, status text NOT NULL, title text NOT NULL, owner_address text NOT NULL, remark text
-);
-INSERT INTO shop.report VALUES
-    ('demo-report-001', 'draft', 'Q3', 'ana@example.com'), ('demo-report-002', 'draft', 'Q4', 'bea@example.com');
-RESET ROLE;
+AWAY = "DROP TABLE IF EXISTS shop_report; DROP FUNCTION IF EXISTS announce_report()"
+GRANTS = """
+GRANT USAGE, CREATE ON SCHEMA public TO notifyops_test_writer;
 INSERT INTO notifyops_private.notifications_workspacegrant (role, workspace)
 VALUES ('notifyops_test_writer', ''), ('notifyops_test_writer', 'acme') ON CONFLICT DO NOTHING;
 """
@@ -35,12 +28,18 @@ def recipe(name: str) -> str:
 
 @pytest.fixture
 def shop(transactional_db: None, as_role: Callable[..., psycopg.Connection[Any]]) -> Iterator[psycopg.Connection[Any]]:
-    """Give the application's connection, logged in as the writer role, with two draft reports."""
+    """Give the application's connection, logged in as the writer role, with three draft reports.
+
+    The writer has what `make up` gives it, and makes the table by the page's own lines.
+    """
     with as_role("postgres") as admin:
-        admin.execute(SHOP)
+        admin.execute(AWAY)
+        admin.execute(GRANTS)
         with as_role("writer") as connection:
+            connection.execute(recipe("table").encode())
             yield connection
-        admin.execute("DROP SCHEMA shop CASCADE")
+        admin.execute(AWAY)
+        admin.execute("REVOKE CREATE ON SCHEMA public FROM notifyops_test_writer")
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 
 from notifications.models import Intent
 from tests.intake.notify_cli import notify
-from tests.recipes.conftest import recipe
+from tests.recipes.conftest import DOC, recipe
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 Shop = psycopg.Connection[Any]
@@ -24,7 +25,7 @@ NODE_PATH = os.environ.get("NODE_PATH") or str(ROOT / ".build" / "node" / "node_
 
 
 def status(shop: Shop, report_id: str = "demo-report-001") -> str:
-    row = shop.execute("SELECT status FROM shop.report WHERE id = %s", (report_id,)).fetchone()
+    row = shop.execute("SELECT status FROM shop_report WHERE id = %s", (report_id,)).fetchone()
     assert row is not None
     return str(row[0])
 
@@ -59,7 +60,7 @@ def test_psql_commits_the_change_and_its_notification_together(shop: Shop, app_e
 
 def test_a_duplicate_in_psql_leaves_the_transaction_usable(shop: Shop, app_env: dict[str, str]) -> None:
     call = recipe("psql").split("BEGIN;")[1].replace("COMMIT;", "")
-    more = "UPDATE shop.report SET status = 'announced' WHERE id = 'demo-report-001';"
+    more = "UPDATE shop_report SET status = 'announced' WHERE id = 'demo-report-001';"
     done = psql(f"BEGIN;{call}{call}{more}COMMIT;", app_env)
     assert (done.returncode, done.stderr) == (0, "")
     assert (owed(), status(shop)) == (ONE, "announced")
@@ -97,19 +98,19 @@ def test_a_killed_client_owes_nothing_before_its_commit_and_all_after_it(shop: S
 def test_a_savepoint_lets_the_change_commit_without_its_notification(shop: Shop, app_env: dict[str, str]) -> None:
     done = psql(recipe("savepoint"), app_env)
     assert (done.returncode, owed(), status(shop)) == (0, [], "ready"), done.stderr
-    row = shop.execute("SELECT remark FROM shop.report WHERE id = 'demo-report-001'").fetchone()
+    row = shop.execute("SELECT remark FROM shop_report WHERE id = 'demo-report-001'").fetchone()
     assert row == ("recipient is not one plain e-mail address",)
 
 
 def test_psycopg_runs_the_example_and_goes_on_after_a_refusal(shop: Shop, app_env: dict[str, str]) -> None:
-    key = "acme/report-ready/demo-report-001"
+    key = "acme/report-ready/demo-report-002"
     for created in ("True", "False"):
         done = run(sys.executable, "-", env=app_env, text=recipe("psycopg"))
         assert (done.returncode, done.stdout) == (0, f"{key} {created}\n"), done.stderr
-    shop.execute("UPDATE shop.report SET status = 'draft'")
-    refused = run(sys.executable, "-", env=app_env, text=recipe("psycopg").replace('"Q3"', '"Q4"'))
+    shop.execute("UPDATE shop_report SET status = 'draft'")
+    refused = run(sys.executable, "-", env=app_env, text=recipe("psycopg").replace('"Q4"', '"Q5"'))
     assert refused.stdout.startswith(f'refused: notification "{key}" exists with other content Send the same')
-    assert (len(owed()), status(shop)) == (1, "ready")
+    assert (len(owed()), status(shop, "demo-report-002")) == (1, "ready")
 
 
 @pytest.mark.slow
@@ -118,26 +119,48 @@ def test_node_runs_the_example_and_rolls_back_on_a_refusal(shop: Shop, app_env: 
     env = {**app_env, "NODE_PATH": NODE_PATH}
     for created in ("true", "false"):
         done = run("node", "-", env=env, text=recipe("node"))
-        assert (done.returncode, done.stdout) == (0, f"acme/report-ready/demo-report-001 {created}\n"), done.stderr
-    shop.execute("UPDATE shop.report SET status = 'draft'")
-    refused = run("node", "-", env=env, text=recipe("node").replace('"ana@example.com"', '"bea@example.com"'))
+        assert (done.returncode, done.stdout) == (0, f"acme/report-ready/demo-report-003 {created}\n"), done.stderr
+    shop.execute("UPDATE shop_report SET status = 'draft'")
+    refused = run("node", "-", env=env, text=recipe("node").replace('"cem@example.com"', '"bea@example.com"'))
     assert refused.returncode == 1
     assert refused.stderr.startswith("NO422 ")
-    assert "existing: acme/report-ready/demo-report-001" in refused.stderr
-    assert (len(owed()), status(shop)) == (1, "draft")
+    assert "existing: acme/report-ready/demo-report-003" in refused.stderr
+    assert (len(owed()), status(shop, "demo-report-003")) == (1, "draft")
 
 
 def test_a_trigger_owes_the_mail_of_a_row_that_becomes_ready(shop: Shop) -> None:
     shop.execute(recipe("trigger").encode())
-    ready = "UPDATE shop.report SET status = 'ready'"
+    ready = "UPDATE shop_report SET status = 'ready'"
     with shop.transaction(force_rollback=True):
         shop.execute(ready)
     assert (owed(), status(shop)) == ([], "draft")
-    assert shop.execute(ready).rowcount == 2
-    assert sorted(row[0] for row in owed()) == ["report-ready/demo-report-001", "report-ready/demo-report-002"]
-    shop.execute("UPDATE shop.report SET status = 'draft'")
+    assert shop.execute(ready).rowcount == 3
+    assert sorted(row[0] for row in owed()) == [f"report-ready/demo-report-00{n}" for n in (1, 2, 3)]
+    shop.execute("UPDATE shop_report SET status = 'draft'")
     shop.execute(ready)
-    assert len(owed()) == 2
+    assert len(owed()) == 3
+    shop.execute(recipe("fire").encode())
+    assert owed()[-1] == ("report-ready/demo-report-004", "", "notifyops_test_writer")
+
+
+@pytest.mark.slow
+def test_the_page_can_be_followed_from_top_to_bottom(shop: Shop, app_env: dict[str, str]) -> None:
+    """As somebody does who pastes each example into what `make up` runs, and begins anew on the next day."""
+    assert (Path(NODE_PATH) / "pg").is_dir(), "Node's package pg is needed: run `make node-pg`"
+    env = {**app_env, "NODE_PATH": NODE_PATH}
+    names = re.findall(r"^<!-- recipe: (\w+) -->$", DOC.read_text("utf-8"), re.MULTILINE)
+    assert names == ["table", "psql", "savepoint", "psycopg", "node", "trigger", "fire", "cancel"]
+    programs = {"psycopg": (sys.executable, "-"), "node": ("node", "-")}
+    for name in (*names, *(name for name in names if name != "fire")):
+        program = programs.get(name)
+        done = run(*program, env=env, text=recipe(name)) if program else psql(recipe(name), app_env)
+        assert (done.returncode, [line for line in done.stderr.splitlines() if "NOTICE" not in line]) == (0, []), name
+    assert sorted(row[:2] for row in owed()) == [
+        ("acme/report-ready/demo-report-002", "acme"),
+        ("acme/report-ready/demo-report-003", "acme"),
+        ("report-ready/demo-001", "acme"),
+        ("report-ready/demo-report-004", ""),
+    ]
 
 
 def test_cancelling_takes_it_back(shop: Shop, app_env: dict[str, str]) -> None:
@@ -149,7 +172,7 @@ def test_cancelling_takes_it_back(shop: Shop, app_env: dict[str, str]) -> None:
 def test_a_role_of_the_applications_own_needs_membership_and_a_grant(
     shop: Shop, as_role: Callable[..., Shop], app_env: dict[str, str], database_url: Callable[[str], str]
 ) -> None:
-    call = recipe("psql").split("COMMIT;")[0].split("shop.report SET")[1].split("001';", 1)[1]
+    call = recipe("psql").split("COMMIT;")[0].split("shop_report SET")[1].split("001';", 1)[1]
     with as_role("postgres") as admin:
         admin.execute("DROP ROLE IF EXISTS notifyops_test_app")
         admin.execute("CREATE ROLE notifyops_test_app LOGIN PASSWORD 'test-password'")

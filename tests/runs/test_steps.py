@@ -61,9 +61,10 @@ def test_a_run_that_broke_goes_on_behind_its_last_step_and_does_nothing_twice(ca
     with pytest.raises(Broke), open_run() as run:
         count(run, until=5, then=breaks)
     row = Run.objects.get()
-    assert (row.state, row.code, row.done_count, row.checkpoint) == ("failed", "Broke", 4, {"number": 4})
+    assert (row.state, row.code, row.done_count, row.checkpoint) == ("failed", "internal_error", 4, {"number": 4})
     assert row.ended_at is not None
-    assert [record.action for record in caplog.records if record.levelno == logging.ERROR] == ["run_failed"]
+    told = [(record.action, record.error) for record in caplog.records if record.levelno == logging.ERROR]
+    assert told == [("run_failed", "Broke")]
     with open_run() as again:
         assert (again.pk, again.resumed, again.epoch) == (row.pk, True, 2)
         count(again)

@@ -35,6 +35,7 @@ def test_an_unknown_order_names_those_there_are(sandbox: RunningSandbox) -> None
     heard = order(sandbox, "GET", "nothing")
     assert heard.status == 404
     assert "GET /__sandbox__/ledger" in heard.json["error"]
+    assert "GET /__sandbox__/health" in heard.json["error"]
     assert order(sandbox, "PUT", "faults").status == 404
 
 
@@ -44,6 +45,14 @@ def test_a_body_that_is_no_object_is_refused(sandbox: RunningSandbox, body: byte
         heard = order(sandbox, method, name, body)
         assert heard.status == 422
         assert heard.json["error"].endswith(".")
+
+
+@pytest.mark.parametrize("name", ["health", "ledger", "config", "nothing"])
+def test_an_answer_ends_its_line(sandbox: RunningSandbox, name: str) -> None:
+    """So that the prompt of whoever asks with curl stands on a line of its own."""
+    body = order(sandbox, "GET", name).raw
+    assert body.endswith(b"}\n")
+    assert body.count(b"\n") == 1
 
 
 def test_the_ledger_says_zero_for_an_unknown_key(sandbox: RunningSandbox) -> None:

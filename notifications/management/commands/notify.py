@@ -12,6 +12,7 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandParser
 
 from notifications.cli.terminal import Refused, Terminal
+from notifications.command_line import refuse
 
 # Verb → what `notify --help` says. The module is cli/<verb>.py, with `_file` where the verb is a word of Python.
 VERBS: Final[dict[str, str]] = {
@@ -85,8 +86,7 @@ class Command(BaseCommand):
         try:
             code = module_of(options["verb"]).run(options, terminal)
         except Refused as refusal:
-            terminal.say(str(refusal))
-            code = 1
+            refuse(self.stderr, str(refusal))
         except KeyboardInterrupt:
             code = 130
         except BrokenPipeError:

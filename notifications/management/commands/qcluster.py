@@ -13,6 +13,7 @@ from django.db import DatabaseError, connections
 from django_q.management.commands import qcluster
 
 from notifications import looping, readiness
+from notifications.command_line import refusals_as_sentences
 from notifications.delivery import prepare
 from notifications.qcluster import Keeper
 from notifications.types import registry
@@ -25,22 +26,8 @@ class Command(qcluster.Command):  # type: ignore[misc]
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Check, queue what is missing, run. Exits 0 after a stop, 70 or 75 where it should be started again."""
-        if options.get("cluster_name"):
-            raise CommandError("Set Q_CLUSTER_NAME in the environment instead: -n is ignored on Linux.")
-        try:
-            faults = readiness.worker_faults()
-            if faults:
-                raise CommandError("qcluster cannot start:\n- " + "\n- ".join(faults))
-            readiness.ensure_schedule()
-            # What was fetched was fetched by others, perhaps by a cluster that was killed a moment ago.
-            looping.watch(just_fetched=timedelta())
-        except DatabaseError as error:
-            raise CommandError(
-                f"qcluster cannot start: the database does not answer ({type(error).__name__})."
-            ) from error
-        finally:
-            connections.close_all()
-        prepare.warm(registry)  # before the forks, so that all workers share what is read
+        with refusals_as_sentences(self, traceback=options.get("traceback", False)):
+            _prepare(options)
         keeper = Keeper(
             # Below the supervisor's 20 s: what is still under way then is recovered by its lease.
             grace_s=min(settings.NOTIFYOPS_PROVIDER_TIMEOUT_S + 5, 18),
@@ -52,3 +39,21 @@ class Command(qcluster.Command):  # type: ignore[misc]
         sys.stderr.flush()
         # Not sys.exit: multiprocessing's exit handler would join children that may be stuck.
         os._exit(code)
+
+
+def _prepare(options: dict[str, Any]) -> None:
+    """Check and queue what is missing. Raises CommandError where the cluster cannot start."""
+    if options.get("cluster_name"):
+        raise CommandError("Set Q_CLUSTER_NAME in the environment instead: -n is ignored on Linux.")
+    try:
+        faults = readiness.worker_faults()
+        if faults:
+            raise CommandError("qcluster cannot start:\n- " + "\n- ".join(faults))
+        readiness.ensure_schedule()
+        # What was fetched was fetched by others, perhaps by a cluster that was killed a moment ago.
+        looping.watch(just_fetched=timedelta())
+    except DatabaseError as error:
+        raise CommandError(f"qcluster cannot start: the database does not answer ({type(error).__name__}).") from error
+    finally:
+        connections.close_all()
+    prepare.warm(registry)  # before the forks, so that all workers share what is read

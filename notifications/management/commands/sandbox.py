@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from notifications.command_line import refusals_as_sentences
 from notifications.sandbox.options import HELP, add_options, run
 from notifications.sandbox.refusals import Misused
 
@@ -21,10 +22,11 @@ class Command(BaseCommand):
         add_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            run(options, self._say)
-        except Misused as misuse:
-            raise CommandError(str(misuse)) from None
+        with refusals_as_sentences(self, traceback=options.get("traceback", False)):
+            try:
+                run(options, self._say)
+            except Misused as misuse:
+                raise CommandError(str(misuse)) from None
 
     def _say(self, line: str) -> None:
         self.stdout.write(line)

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from notifications.cli import seed
 from notifications.cli.terminal import counted
+from notifications.command_line import refusals_as_sentences
 from notifications.models import Intent
 
 # Closed by the review command, so that its case shows a decision with its reason.
@@ -24,6 +25,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Refuse on a live site: these rows would stand beside real ones for ever."""
+        with refusals_as_sentences(self, traceback=options.get("traceback", False)):
+            self._play()
+
+    def _play(self) -> None:
         if settings.NOTIFYOPS_SITE_MODE == "live":
             raise CommandError("This site is live: demo cases can never be removed from its log, so none are added.")
         if "owner" not in settings.DATABASES:

@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
 
+from notifications.command_line import refusals_as_sentences
 from notifications.host import actor
 from notifications.policy.reasons import MIN_REASON, fault, one_line
 from reviews.signin import devices, record
@@ -43,6 +44,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Do it; a refusal is a sentence on stderr and exit code 1."""
+        with refusals_as_sentences(self, traceback=options.get("traceback", False)):
+            self._do(options)
+
+    def _do(self, options: dict[str, Any]) -> None:
         if options["verb"] == "list":
             self._list(as_json=options["json"])
             return

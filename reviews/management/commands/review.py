@@ -10,9 +10,9 @@ from uuid import uuid4
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from reviews import actions, terminal, terminal_team
+from notifications.command_line import LARGEST, refusals_as_sentences
+from reviews import actions, filter_options, terminal, terminal_team
 from reviews.bulk import command
-from reviews.filters import ANY_STATE
 from reviews.models import VERBS
 from reviews.person import from_host
 from reviews.reasons import CODES
@@ -46,9 +46,6 @@ _OF_THE_TEAM: Final[dict[str, Callable[[dict[str, Any]], tuple[Any, str]]]] = {
 }
 
 
-_SEARCHED = "only what has an ID or report ID that begins so, or this provider message ID; several words: whole IDs"
-
-
 class Command(BaseCommand):
     """Whoever may run it on the host decides with a lead's permissions, recorded as cli:<user>@<host>."""
 
@@ -58,10 +55,7 @@ class Command(BaseCommand):
         """Give each verb its own arguments."""
         verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
         listing = verbs.add_parser("list", help="the queue, what stops being safe first")
-        for name in terminal.FILTERS:
-            told = _SEARCHED if name == "q" else f"only this {name}; as in the console's filter"
-            listing.add_argument(f"--{name}", default="", help=told)
-        listing.add_argument("--state", default="", help=f"another state than needs_review, or {ANY_STATE}")
+        filter_options.add(listing)
         listing.add_argument("--limit", type=int, default=50, help="how many at most (1 to 1000; default 50)")
         listing.add_argument("--json", action="store_true", help="print one JSON array")
         _with_key(verbs.add_parser("show", help="one case, and what may be done with it"))
@@ -77,10 +71,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the verb; a refusal is a sentence on stderr and exit code 1."""
-        try:
-            answer, text = self._run(options)
-        except Refused as refused:
-            raise CommandError(str(refused)) from refused
+        with refusals_as_sentences(self, traceback=options.get("traceback", False)):
+            try:
+                answer, text = self._run(options)
+            except Refused as refused:
+                raise CommandError(str(refused)) from refused
         if options["json"] and answer is not None:
             self.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2, default=terminal.as_json))
         else:
@@ -91,9 +86,9 @@ class Command(BaseCommand):
             rows, count = terminal.listed(options)
             if count != str(len(rows)):
                 self.stderr.write(f"{len(rows)} of {count} cases; --limit shows more.")
-            warning = terminal.warning()
-            if warning:
-                self.stderr.write(warning)
+            for said in (terminal.warning(), "" if rows else terminal.doubt(options)):
+                if said:
+                    self.stderr.write(said)
             return rows, terminal.table(rows)
         if options["verb"] in ("bulk", "groups"):
             return command.run(options)
@@ -106,6 +101,7 @@ class Command(BaseCommand):
         return self._decide(intent.pk, intent.seq, options)
 
     def _decide(self, intent_id: int, seq: int, options: dict[str, Any]) -> tuple[Any, str]:
+        terminal.check_number("--seq", options["seq"], 0, LARGEST)
         order = Order(
             token=uuid4(),
             seq=seq if options["seq"] is None else options["seq"],
