@@ -3,7 +3,8 @@
 As lean as Python allows, so that it never is the bottleneck: no parsing beyond what it needs, one write per answer.
 `GET /reset?delay_ms=50` forgets everything and sets the delay; `GET /stats` counts; `GET /arrivals` gives the moment
 of each key's first request on CLOCK_MONOTONIC, which all processes of a machine share. `GET /reset?down=1` begins an
-outage: each call is answered 503 until `GET /up`.
+outage: each call is answered 503 until `GET /up`. `POST /hooks/NAME` takes webhooks, each by its webhook-id; the
+endpoint `slow` answers after `slow_ms`, and is not counted among the quick ones.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ class Seen:
     most_in_flight: int = 0
     arrivals: dict[bytes, float] = field(default_factory=dict)
     ids: dict[bytes, bytes] = field(default_factory=dict)
+    slow_s: float = 0.0
+    hook_count: int = 0
+    hooks: dict[bytes, float] = field(default_factory=dict)
 
 
 class Connection(asyncio.Protocol):
@@ -59,10 +63,21 @@ class Connection(asyncio.Protocol):
             self._take(head)
 
     def _take(self, head: bytes) -> None:
-        if head.startswith(b"POST /emails"):
+        if head.startswith(b"POST /hooks/"):
+            self._accept_hook(head)
+        elif head.startswith(b"POST /emails"):
             self._accept(_header(head, b"idempotency-key"))
         else:
             self._answer(_told(self._seen, head.split(b" ", 2)[1].decode()))
+
+    def _accept_hook(self, head: bytes) -> None:
+        seen = self._seen
+        if head.startswith(b"POST /hooks/slow "):
+            asyncio.get_running_loop().call_later(seen.slow_s, self._answer, b"{}")
+            return
+        seen.hook_count += 1
+        seen.hooks.setdefault(_header(head, b"webhook-id"), time.monotonic())
+        self._answer(b"{}")
 
     def _accept(self, key: bytes) -> None:
         seen = self._seen
@@ -109,6 +124,8 @@ def _told(seen: Seen, target: str) -> bytes:
         delay_ms = float(parse_qs(parts.query).get("delay_ms", ["0"])[0])
         seen.delay_s, seen.request_count, seen.most_in_flight = delay_ms / 1000, 0, 0
         seen.arrivals, seen.ids = {}, {}
+        seen.slow_s = float(parse_qs(parts.query).get("slow_ms", ["0"])[0]) / 1000
+        seen.hooks, seen.hook_count = {}, 0
         seen.is_down, seen.refused_count = "down" in parse_qs(parts.query), 0
     if parts.path == "/up":
         seen.is_down = False
@@ -122,6 +139,10 @@ def _told(seen: Seen, target: str) -> bytes:
             "most_in_flight": seen.most_in_flight,
             "first_at": min(seen.arrivals.values(), default=0.0),
             "last_at": max(seen.arrivals.values(), default=0.0),
+            "quick_requests": seen.hook_count,
+            "quick_unique": len(seen.hooks),
+            "quick_first_at": min(seen.hooks.values(), default=0.0),
+            "quick_last_at": max(seen.hooks.values(), default=0.0),
         }
     ).encode()
 

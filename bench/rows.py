@@ -47,7 +47,7 @@ FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS g,
 _HOLD: Final = """
 INSERT INTO notifyops_private.notifications_circuit (account_id, wait_until, changed_at)
 SELECT id, CASE WHEN %(held)s THEN clock_timestamp() + interval '1 day' END, clock_timestamp()
-FROM notifyops_private.notifications_provideraccount WHERE name = 'resend'
+FROM notifyops_private.notifications_provideraccount WHERE name = %(account)s
 ON CONFLICT (account_id) DO UPDATE SET wait_until = excluded.wait_until
 """
 
@@ -88,14 +88,14 @@ def add_kept(owner: Owner, first: int, count: int) -> None:
     owner.execute(_KEPT, {"first": first, "last": first + count - 1})
 
 
-def hold(owner: Owner) -> None:
+def hold(owner: Owner, account: str = "resend") -> None:
     """Let the account wait, as after a 429: a backlog can be loaded beside a running cluster."""
-    owner.execute(_HOLD, {"held": True})
+    owner.execute(_HOLD, {"held": True, "account": account})
 
 
-def release(owner: Owner) -> None:
+def release(owner: Owner, account: str = "resend") -> None:
     """Let the account go on, and wake the loops."""
-    owner.execute(_HOLD, {"held": False})
+    owner.execute(_HOLD, {"held": False, "account": account})
     owner.execute("NOTIFY notifyops_due")
 
 

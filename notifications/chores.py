@@ -190,7 +190,7 @@ async def _push(dsn: str) -> None:
 
     What was not answered when the slot ends is sent again by the next holder, under the same id.
     """
-    caller = Caller(is_private_allowed=settings.NOTIFYOPS_WEBHOOK_PRIVATE == "yes")
+    caller = Caller(wiring.networks())
     busy: dict[int, asyncio.Task[None]] = {}
     try:
         async with await AsyncConnection.connect(dsn, autocommit=True) as connection:

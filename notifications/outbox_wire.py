@@ -9,7 +9,8 @@ from typing import Any, TypedDict
 
 from notifications.outbox_errors import InvalidRecipient, SchemaError
 from notifications.outbox_json import holds_all, plain
-from notifications.policy.recipients import InvalidAddress, normalise_address
+from notifications.policy.endpoints import address_for, is_called
+from notifications.policy.recipients import InvalidAddress
 from notifications.types import registry
 
 
@@ -60,8 +61,9 @@ def wire_form(item: Item) -> dict[str, Any]:
                 field=f"data.{wrong[0]}",
             )
     options = {key: _option(key, value) for key, value in item.options.items() if value is not None}
-    if options.get("channel", kind.channel if kind else "") == "email":
-        _check_address(item.to)
+    channel = options.get("channel", kind.channel if kind else "")
+    if channel == "email" or is_called(channel):
+        _check_address(channel, item.to)
     return {
         "notification_type": name,
         "report_id": text(item.report_id, "report_id"),
@@ -71,13 +73,12 @@ def wire_form(item: Item) -> dict[str, Any]:
     }
 
 
-def _check_address(to: object) -> None:
+def _check_address(channel: str, to: object) -> None:
     try:
-        normalise_address(to)
+        address_for(channel, to)
     except InvalidAddress as invalid:
-        raise InvalidRecipient(
-            "recipient is not one plain e-mail address", hint=invalid.reason, field="recipient"
-        ) from None
+        what = "address to call" if is_called(channel) else "e-mail address"
+        raise InvalidRecipient(f"recipient is not one plain {what}", hint=invalid.reason, field="recipient") from None
 
 
 def text(value: object, name: str) -> str:

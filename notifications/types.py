@@ -153,6 +153,16 @@ REPORT_ALARM = registry.add(
         loss_model=LossModel.MUST_ARRIVE,
     )
 )
+# For machines: the ladder is that of the specification's example, as far as a receiver must remember a webhook-id.
+REPORT_EVENT = registry.add(
+    NotificationType(
+        name="report_event",
+        template="notifications/report_event",
+        data=ReportData,
+        channel="webhook",
+        retry_delays=tuple(timedelta(seconds=step_s) for step_s in (5, 300, 1800, 7200, 18_000, 36_000)),
+    )
+)
 DEMO = registry.add(
     NotificationType(
         name="demo_report_ready",

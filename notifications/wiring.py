@@ -17,9 +17,10 @@ from notifications.delivery.reconcile import Desk
 from notifications.delivery.shop import Account, Rules, Shop
 from notifications.models import ProviderAccount
 from notifications.providers.base import Lookup, LookupBudget, Provider
+from notifications.providers.fence import EVERYTHING, Network
 from notifications.providers.kinds import Kind, Setup, kinds
 from notifications.providers.resend_events import EventsApi
-from notifications.receipts.verify import key_of
+from notifications.providers.standard_webhooks import endpoint_key, key_of, keys_of, secret_of
 
 logger = logging.getLogger(__name__)
 
@@ -68,6 +69,11 @@ class Unusable(Exception):
     """This host cannot use an account; the text says why and how to mend it."""
 
 
+def networks() -> tuple[Network, ...]:
+    """Give the networks that webhooks may go to beside the open internet."""
+    return EVERYTHING if settings.NOTIFYOPS_WEBHOOK_PRIVATE == "yes" else settings.NOTIFYOPS_WEBHOOK_NETWORKS
+
+
 def provider(row: ProviderAccount, numbers: Rules) -> Provider:
     """Give the adapter for one account. Raises Unusable."""
     kind = _kind(row)
@@ -77,9 +83,11 @@ def provider(row: ProviderAccount, numbers: Rules) -> Provider:
             f"{settings.NOTIFYOPS_SITE_MODE}; give it another kind, or disable it."
         )
     secret = _secret(row, row.api_key_ref) if row.api_key_ref or kind.needs_secret else ""
-    base_url = _base_url(row) if kind.needs_url else ""
+    # Recipients are called themselves in live alone; in any other mode all of it goes to one address.
+    is_direct = kind.calls_recipients and settings.NOTIFYOPS_SITE_MODE == "live"
+    base_url = row.base_url if is_direct else _base_url(row) if kind.needs_url else ""
     try:
-        return kind.provider(Setup(base_url, secret, numbers.concurrency + numbers.reserve))
+        return kind.provider(Setup(base_url, secret, numbers.concurrency + numbers.reserve, networks()))
     except ValueError as error:
         raise Unusable(f"Account {row.name}: {error}") from error
 
@@ -150,6 +158,15 @@ def _secret(row: ProviderAccount, reference: str) -> str:
     if not value:
         raise Unusable(f"Account {row.name}: {name} is not set on this host.")
     return str(value)
+
+
+def endpoint_secrets(row: ProviderAccount, url: str) -> list[str]:
+    """Give the secrets by which an endpoint verifies the account's calls, the newest first. Raises Unusable."""
+    try:
+        keys = keys_of(_secret(row, row.api_key_ref))
+    except ValueError as error:
+        raise Unusable(f"Account {row.name}: {error}.") from None
+    return [secret_of(endpoint_key(key, url)) for key in keys]
 
 
 def webhook_keys(references: str) -> list[bytes]:

@@ -6,6 +6,7 @@ Every variable may be given as NAME, or as NAME_FILE: a path to a file that hold
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import math
 import os
 import re
@@ -204,6 +205,14 @@ def redirect_to(env: Environment, *, site_mode: str) -> str:
             "for example team@example.com."
         )
     return given if site_mode == "redirect" else ""
+
+
+def networks(env: Environment, name: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+    """Give the networks that a variable names, parted by commas or blanks. Raises BadValue."""
+    try:
+        return tuple(ipaddress.ip_network(part) for part in re.split(r"[,\s]+", env.text(name)) if part)
+    except ValueError:
+        raise BadValue(f"{name} cannot be used: write networks as 10.1.0.0/16, with no bit behind the slash.") from None
 
 
 def database_urls(env: Environment, *, known: Mapping[str, str]) -> dict[str, str]:

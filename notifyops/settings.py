@@ -75,8 +75,11 @@ NOTIFYOPS_ALERT_TELEGRAM_CHAT_ID = _env.text(
     "NOTIFYOPS_ALERT_TELEGRAM_CHAT_ID", pattern=r"-?[0-9]{1,20}|@[A-Za-z0-9_]{4,64}", allowed="a number or an @name"
 )
 NOTIFYOPS_ALERT_WEBHOOK_URL = _env.url("NOTIFYOPS_ALERT_WEBHOOK_URL")
-# Whether outcomes may be pushed to addresses inside our own network, and without TLS.
+# Where webhooks may go beside the open internet, and without TLS: to networks of our own, or (yes) anywhere.
+NOTIFYOPS_WEBHOOK_NETWORKS = env.networks(_env, "NOTIFYOPS_WEBHOOK_NETWORKS")
 NOTIFYOPS_WEBHOOK_PRIVATE = _env.choice("NOTIFYOPS_WEBHOOK_PRIVATE", "no", ("no", "yes"))
+# All calls of accounts of kind webhook, instead of their recipients: a stand-in on this machine.
+NOTIFYOPS_WEBHOOK_BASE_URL = _env.url("NOTIFYOPS_WEBHOOK_BASE_URL")
 NOTIFYOPS_PUBLIC_URL = _env.url("NOTIFYOPS_PUBLIC_URL")
 
 # --- The database -----------------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from notifications.models import Intent
-from notifications.policy.recipients import InvalidAddress, normalise_address
+from notifications.policy.endpoints import address_for
+from notifications.policy.recipients import InvalidAddress
 from notifications.types import registry
 from reviews import asking
 from reviews.door_words import REFUSED_BY_THE_DOOR
@@ -77,7 +78,7 @@ def checked_way(step: Step, text: str) -> Order:
     if step.verb == "wait" and order.minutes not in WAIT:
         raise BadReason(REFUSED_BY_THE_DOOR["bounds"], word="bounds", field="minutes")
     if step.verb == "correct":
-        return replace(order, address=_address(order.address))
+        return replace(order, address=_address(step.intent.channel, order.address))
     if step.verb == "resend" and order.typed.strip() != step.intent.report_id:
         sentence = _("Type the report ID of this case, to be sure that it is the one you mean.")
         raise BadReason(sentence, word="not_typed", field="typed")
@@ -91,9 +92,9 @@ def checked_way(step: Step, text: str) -> Order:
     return order
 
 
-def _address(typed: str) -> str:
+def _address(channel: str, typed: str) -> str:
     """Give the address by the rules of intake. What was typed is never repeated."""
     try:
-        return normalise_address(typed)
+        return address_for(channel, typed)
     except InvalidAddress as refusal:
         raise BadReason(_(refusal.reason), word="address", field="address") from None

@@ -10,6 +10,7 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 from django.utils import timezone
 
+from notifications import wiring
 from notifications.api import tokens
 from notifications.cli.terminal import Refused, Terminal, check_number, rows
 from notifications.command_line import LARGEST
@@ -66,7 +67,7 @@ def _check(options: dict[str, Any]) -> None:
         raise Refused("Name the endpoint with 1 to 64 of the characters A-Z a-z 0-9 . _ -.")
     if FeedEndpoint.objects.filter(name=options["name"]).exists():
         raise Refused(f"There is an endpoint {options['name']} already.")
-    schemes = "https?" if settings.NOTIFYOPS_WEBHOOK_PRIVATE == "yes" else "https"
+    schemes = "https?" if wiring.networks() else "https"
     if not re.fullmatch(rf"{schemes}://[^\s@/]+(/\S*)?", options["url"]) or len(options["url"]) > 500:
         raise Refused("--url must be an https address without a login; http only where private networks are allowed.")
     if not re.fullmatch(rf"{REFERENCE}(,{REFERENCE})*", options["secret"]):

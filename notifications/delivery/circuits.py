@@ -6,6 +6,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -23,13 +24,19 @@ logger = logging.getLogger(__name__)
 Decided = tuple[Sent, Decision]
 
 
+def decision_of(shop: Shop, sent: Sent) -> Decision:
+    """Decide what follows from one result; of a service that is its address's own, it concerns this message alone."""
+    decision = decide(sent.result, sent.lease.facts, shop.rng)
+    return decision if shares_fate(shop, sent) else replace(decision, account_wait_s=None, circuit=None)
+
+
 def is_news(shop: Shop, sent: Sent, decision: Decision) -> bool:
     """Say whether a result concerns its whole account: a wait, a refusal, an outage, its rate, or trouble's end."""
     if decision.account_wait_s is not None or decision.circuit is not None or sent.lease.probe:
         return True
     if sent.result.outcome is Outcome.ACCEPTED:
         return sent.lease.account_id in shop.troubled or bool(sent.result.limits and rates.is_news(shop, sent))
-    return is_outage(sent.result) or rates.is_news(shop, sent)
+    return (is_outage(sent.result) and shares_fate(shop, sent)) or rates.is_news(shop, sent)
 
 
 def foresee(shop: Shop, sent: Sent) -> None:
@@ -40,17 +47,24 @@ def foresee(shop: Shop, sent: Sent) -> None:
             shop.refusals.pop(account, None)
             shop.outages.pop(account, None)
         return
+    if not shares_fate(shop, sent):
+        return
     if is_outage(result):
         shop.outages[account] += 1
     elif is_answer(result):
         shop.outages.pop(account, None)
-    decision = decide(result, sent.lease.facts, shop.rng)
+    decision = decision_of(shop, sent)
     if decision.circuit == "config":
         shop.refusals[account] += 1
     enough = decision.circuit == "config" and shop.refusals[account] >= shop.rules.config_failures
     enough = enough or shop.outages[account] >= shop.rules.outage_failures
     if enough or decision.account_wait_s is not None or decision.circuit not in (None, "config"):
         shop.stopped[account] = time.monotonic()
+
+
+def shares_fate(shop: Shop, sent: Sent) -> bool:
+    """Say whether one service answers for all messages of the account."""
+    return shop.accounts[sent.lease.account_id].provider.capabilities.shares_fate
 
 
 def refused_as_accounts(decided: Sequence[Decided]) -> bool:

@@ -28,6 +28,7 @@ _BLOCKS = {
     "opted_out": Block.OPTED_OUT,
     "bounced": Block.BOUNCED,
     "complained": Block.COMPLAINED,
+    "gone": Block.GONE,
 }
 _ORDERED = (
     "SELECT id FROM notifyops_private.excused_v1(%s::bigint[])",

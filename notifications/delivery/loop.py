@@ -18,7 +18,7 @@ import psycopg
 from psycopg import AsyncConnection
 
 from notifications.delivery.beats import Beat
-from notifications.delivery.circuits import foresee
+from notifications.delivery.circuits import foresee, shares_fate
 from notifications.delivery.claim import claim
 from notifications.delivery.lease import Lease
 from notifications.delivery.link import Link, is_away
@@ -183,7 +183,7 @@ class Loop:
                 self._recorder.add(give_back(lease))
                 return
             sent = await send(lease, self.shop.accounts[lease.account_id])
-            self._stock.took(sent.duration_ms / 1000)
+            self._stock.took(sent.duration_ms / 1000, is_typical=shares_fate(self.shop, sent))
             foresee(self.shop, sent)
             self._recorder.add(sent)
         finally:

@@ -20,7 +20,8 @@ from django.utils import translation
 from notifications.delivery.shop import Account, Rules
 from notifications.door import Picked
 from notifications.policy import codes
-from notifications.policy.recipients import InvalidAddress, mask, normalise_address
+from notifications.policy.endpoints import address_for, is_called
+from notifications.policy.recipients import InvalidAddress, mask
 from notifications.providers.base import Message, Unsendable
 from notifications.states import ResultClass
 from notifications.types import NotificationType, Registry
@@ -85,7 +86,7 @@ def freeze(
     if picked.erased or picked.recipient is None:
         raise Unsendable(codes.INVALID_DATA)
     try:
-        to = normalise_address(picked.recipient)
+        to = address_for(picked.channel, picked.recipient)
     except InvalidAddress as refusal:
         raise Unsendable(codes.INVALID_RECIPIENT, ResultClass.RECIPIENT) from refusal
     try:
@@ -95,13 +96,20 @@ def freeze(
     rendered = _rendered(kind, data, report_id=picked.report_id, locale=picked.locale)
     message = Message(
         sender=account.sender,
-        to=rules.redirect_to or to,
+        # What is called is redirected by its account, to an address of the same kind.
+        to=to if is_called(picked.channel) else rules.redirect_to or to,
         # Where all goes to one address, it says whom it would have reached, as people may see an address.
         subject=f"[{mask(to)}] {rendered.subject}" if rules.redirect_to else rendered.subject,
         text=rendered.text,
         html=rendered.html,
         tags={"site": rules.site, "intent": str(picked.id), **own_tags, **kind.tags},
         prepared_at=moment.now,
+        facts={
+            "type": kind.name,
+            "notification_id": picked.notification_id,
+            "report_id": picked.report_id,
+            "data": data,
+        },
     )
     body = account.provider.prepare(message)
     return Frozen(body, hashlib.sha256(body).digest(), message.subject, rendered.template_version)

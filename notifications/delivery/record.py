@@ -11,11 +11,11 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from notifications.delivery.circuits import is_news, refused_as_accounts, report, spared
-from notifications.delivery.lease import Sent
+from notifications.delivery.circuits import decision_of, is_news, refused_as_accounts, report, spared
+from notifications.delivery.lease import Lease, Sent
 from notifications.delivery.shop import Shop
 from notifications.door import Appended, Entry, append_async
-from notifications.policy.retry import Decision, decide
+from notifications.policy.retry import Decision
 from notifications.states import EntryKind, Outcome, State
 
 logger = logging.getLogger(__name__)
@@ -29,6 +29,7 @@ WHERE i.id = ANY (%s::bigint[]) AND i.state IN ('retry', 'needs_review')
   -- The entry stands in the generation of its writing; what it is about says its detail.
   AND coalesce((l.detail ->> 'generation')::integer, l.generation) = i.generation
 """
+_BLOCK = "SELECT notifyops_private.block_v1(%s::bigint[], %s::integer[], %s::text[])"
 
 
 async def record(connection: AsyncConnection[Any], shop: Shop, batch: Sequence[Sent], *, worker: str) -> None:
@@ -40,32 +41,39 @@ async def record(connection: AsyncConnection[Any], shop: Shop, batch: Sequence[S
     or the table of moves, and is kept as late.
     """
     for part in _rounds(batch):
-        decided = [(sent, decide(sent.result, sent.lease.facts, shop.rng)) for sent in part]
-        if not refused_as_accounts(decided):
-            await _recorded(connection, shop, decided, worker)
+        pairs = [(sent, decision_of(shop, sent)) for sent in part]
+        # What closes an address, as what refuses an account, is one with the results that say so.
+        if not (refused_as_accounts(pairs) or any(sent.result.address_gone for sent in part)):
+            await _recorded(connection, shop, pairs, worker)
             continue
         async with connection.transaction():
-            await _recorded(connection, shop, await spared(connection, shop, decided), worker)
+            await _recorded(connection, shop, await spared(connection, shop, pairs), worker)
 
 
 async def _recorded(
-    connection: AsyncConnection[Any], shop: Shop, decided: list[tuple[Sent, Decision]], worker: str
+    connection: AsyncConnection[Any], shop: Shop, pairs: list[tuple[Sent, Decision]], worker: str
 ) -> None:
-    entries = [_result_entry(shop, sent, decision) for sent, decision in decided]
+    entries = [_result_entry(shop, sent, decision) for sent, decision in pairs]
     answers = await append_async(connection, EntryKind.RESULT, entries, worker=worker)
     refused = {one.intent_id: one for one in answers if one.refused is not None}
-    news = [pair for pair in decided if pair[0].lease.id not in refused and is_news(shop, *pair)]
+    news = [pair for pair in pairs if pair[0].lease.id not in refused and is_news(shop, *pair)]
     again = {
-        sent.lease.id: sent.lease.confirm_s
-        for sent, decision in decided
-        if sent.lease.attempt > 1 and _is_open(decision)
+        sent.lease.id: sent.lease.confirm_s for sent, decision in pairs if sent.lease.attempt > 1 and _is_open(decision)
     }
+    await _block(connection, [sent.lease for sent, _ in pairs if sent.result.address_gone])
     if refused or news or again:
         async with connection.transaction():
-            late = [sent for sent, _ in decided if sent.lease.id in refused]
+            late = [sent for sent, _ in pairs if sent.lease.id in refused]
             await _keep_late(connection, late, refused, worker)
             await report(connection, shop, news)
             await _settle_by_late(connection, again, worker)
+
+
+async def _block(connection: AsyncConnection[Any], leases: Sequence[Lease]) -> None:
+    """Leave addresses alone that said that they take nothing more; also where the answer itself came too late."""
+    if leases:
+        ids, generations = [lease.id for lease in leases], [lease.generation for lease in leases]
+        await connection.execute(_BLOCK, (ids, generations, ["gone"] * len(ids)))
 
 
 def _rounds(batch: Sequence[Sent]) -> Iterator[list[Sent]]:
@@ -109,6 +117,8 @@ def _detail(sent: Sent, decision: Decision) -> dict[str, Any] | None:
     detail: dict[str, Any] = {}
     if sent.result.retry_after_raw is not None:
         detail["retry_after"] = sent.result.retry_after_raw
+    if sent.result.address_gone:
+        detail["address_blocked"] = True
     if sent.result.field is not None:
         detail["field"] = sent.result.field
     if sent.result.trace_id is not None:

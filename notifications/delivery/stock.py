@@ -65,9 +65,13 @@ class Stock:
             yield lease
         self._waiting.extendleft(reversed(passed))
 
-    def took(self, seconds: float) -> None:
-        """Count one call's time into the mean."""
-        self._mean_s += WEIGHT * (seconds - self._mean_s)
+    def took(self, seconds: float, *, is_typical: bool = True) -> None:
+        """Count one call's time into the mean.
+
+        Where each address is a service of its own, a slow one tells little of the next call, and its adapter holds it
+        back: it counts as one that is slow, not by how slow it is.
+        """
+        self._mean_s += WEIGHT * ((seconds if is_typical else min(seconds, 2 * QUICK_S)) - self._mean_s)
 
     def ended(self, lease: Lease) -> None:
         """Free the place of a call, however it ended."""

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-REASONS = ("bounced", "complained", "unsubscribed", "opted_out")
+REASONS = ("bounced", "complained", "unsubscribed", "opted_out", "gone")
 
 
 class DeliveryBlock(models.Model):

@@ -51,6 +51,7 @@ _OWN: Final[dict[str, Cause]] = {
     codes.INVALID_KEY: Cause.DATA,
     "resend.invalid_key": Cause.DATA,
     **dict.fromkeys((codes.INVALID_RECIPIENT, codes.ADDRESS_BOUNCED, codes.BOUNCED, codes.SUPPRESSED), Cause.ADDRESS),
+    codes.ADDRESS_GONE: Cause.ADDRESS,
     codes.SOFT_BOUNCED: Cause.ADDRESS,
     codes.FAILED: Cause.REQUEST,
     **dict.fromkeys((codes.EXPIRED, codes.NO_LONGER_WANTED, codes.UNSUBSCRIBED, codes.OPTED_OUT), Cause.WISH),
@@ -66,6 +67,14 @@ _OWN: Final[dict[str, Cause]] = {
     "smtp.refused": Cause.REQUEST,
     **dict.fromkeys(("smtp.deferred", "smtp.greylisted", "smtp.too_many", "smtp.garbled"), Cause.TRANSPORT),
     "smtp.malformed_response": Cause.DOUBT,
+    **dict.fromkeys(("webhook.gone", "webhook.not_found", "webhook.redirected"), Cause.ADDRESS),
+    "webhook.forbidden_address": Cause.ADDRESS,
+    "webhook.signature_refused": Cause.ACCOUNT,
+    **dict.fromkeys(("webhook.content_refused", "webhook.too_large"), Cause.CONTENT),
+    "webhook.refused": Cause.REQUEST,
+    **dict.fromkeys(("webhook.too_many", "webhook.busy"), Cause.TRANSPORT),
+    **dict.fromkeys(("webhook.unavailable", "webhook.failed", "webhook.malformed_response"), Cause.DOUBT),
+    "webhook.not_webhook": Cause.SITE,
 }
 # Nothing was made of it: the code comes from before any bytes, and no key was used.
 UNPREPARED: Final = frozenset(

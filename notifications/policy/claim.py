@@ -16,6 +16,7 @@ class Block(StrEnum):
     OPTED_OUT = codes.OPTED_OUT
     BOUNCED = codes.ADDRESS_BOUNCED
     COMPLAINED = codes.ADDRESS_COMPLAINED
+    GONE = codes.ADDRESS_GONE
 
 
 # A person's own wish ends the matter; a dead or complaining address is a fact that a person should see.
@@ -154,7 +155,7 @@ def _blocked(block: Block, facts: ClaimFacts) -> ClaimDecision:
         known, action = _in_doubt(facts)
     else:
         known = _still_known(facts)
-        action = NextAction.CORRECT_ADDRESS if block is Block.BOUNCED else NextAction.ASK_LEAD
+        action = NextAction.CORRECT_ADDRESS if block in (Block.BOUNCED, Block.GONE) else NextAction.ASK_LEAD
     return ClaimDecision(EntryKind.BLOCKED, State.NEEDS_REVIEW, block.value, known, action)
 
 

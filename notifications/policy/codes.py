@@ -27,6 +27,7 @@ UNSUBSCRIBED: Final = "unsubscribed"
 OPTED_OUT: Final = "opted_out"
 ADDRESS_BOUNCED: Final = "address_bounced"
 ADDRESS_COMPLAINED: Final = "address_complained"
+ADDRESS_GONE: Final = "address_gone"
 AWAITING_APPROVAL: Final = "awaiting_approval"
 NOT_CONFIRMED: Final = "not_confirmed"
 BOUNCED: Final = "bounced"
@@ -62,6 +63,7 @@ REVIEW_CODES: Final[dict[str, str]] = {
     OPTED_OUT: "The recipient opted out of this channel.",
     ADDRESS_BOUNCED: "Earlier mail to this address bounced for good, so nothing more is sent to it.",
     ADDRESS_COMPLAINED: "The owner of this address reported earlier mail as unwanted.",
+    ADDRESS_GONE: "The endpoint said earlier that it takes nothing more, so nothing more is sent to it.",
     AWAITING_APPROVAL: "The type needs a person's approval before the first attempt.",
     NOT_CONFIRMED: "The provider accepted the message, and never confirmed that it was delivered.",
     BOUNCED: "The receiving server refused the message for good.",
@@ -81,6 +83,7 @@ REVIEW_CODES: Final[dict[str, str]] = {
 TRANSPORT_CODES: Final[dict[str, str]] = {
     "not_sent.dns": "The provider's host name could not be resolved; nothing was sent.",
     "not_sent.refused": "The provider's host refused the connection; nothing was sent.",
+    "not_sent.forbidden": "The host's name leads into a network that may not be called; nothing was sent.",
     "not_sent.tls": "No trusted TLS connection could be made; nothing was sent.",
     "not_sent.connection_failed": "The connection could not be made; nothing was sent.",
     "not_sent.deadline": "The time for the call ran out before the request was written; nothing was sent.",
@@ -120,6 +123,24 @@ SMTP_CODES: Final[dict[str, str]] = {
     "smtp.not_mail": "The message was prepared for another kind of account, and cannot be sent by this one.",
 }
 
+# What the receiver of a webhook said, or why it was not called; `http_status` then holds its status.
+WEBHOOK_CODES: Final[dict[str, str]] = {
+    "webhook.gone": "The endpoint is gone and wants nothing more (410): its address is blocked on this channel.",
+    "webhook.not_found": "There is no endpoint at the address that takes a POST; nothing was accepted.",
+    "webhook.redirected": "The endpoint sends elsewhere, which is never followed; nothing was accepted.",
+    "webhook.forbidden_address": "The address leads into a network that may not be called; nothing was sent.",
+    "webhook.signature_refused": "The endpoint does not accept our signature; nothing was accepted.",
+    "webhook.content_refused": "The endpoint refused the event for what it holds; nothing was accepted.",
+    "webhook.too_large": "The event is larger than the endpoint takes; nothing was accepted.",
+    "webhook.refused": "The endpoint refused the event for good; nothing was accepted.",
+    "webhook.too_many": "The endpoint takes no more for now; nothing was accepted.",
+    "webhook.busy": "The endpoint is slow, and as many calls wait for it as may; nothing was sent.",
+    "webhook.unavailable": "The endpoint was out of service; it may have accepted the event before.",
+    "webhook.failed": "The endpoint failed; it may have accepted the event before.",
+    "webhook.malformed_response": "The endpoint's status is none of HTTP's; it may have accepted the event.",
+    "webhook.not_webhook": "The message was prepared for another kind of account, and cannot be sent by this one.",
+}
+
 # How a question to the provider ended, where the answer alone does not say it.
 LOOKUP_CODES: Final[dict[str, str]] = {
     "lookup.no_key": "No worker here has a key that may read from the provider, so it could not be asked.",
@@ -144,4 +165,10 @@ LOOKUP_CODES: Final[dict[str, str]] = {
     "lookup.erased": "The content was erased, so nobody knows what to look for.",
 }
 
-OWN_CODES: Final[dict[str, str]] = {**REVIEW_CODES, **TRANSPORT_CODES, **SMTP_CODES, **LOOKUP_CODES}
+OWN_CODES: Final[dict[str, str]] = {
+    **REVIEW_CODES,
+    **TRANSPORT_CODES,
+    **SMTP_CODES,
+    **WEBHOOK_CODES,
+    **LOOKUP_CODES,
+}

@@ -24,6 +24,19 @@ _DECIDE: Final = "Find out whether it is still wanted; close it, or enqueue a ne
 _LOG: Final = (
     "Look for the message's ID in the mail server's log: adopt nothing by guess, retry only what is not there."
 )
+_ENDPOINT: Final = "Ask the endpoint's owner for the address that takes events now, and correct it; or close it."
+_FENCE: Final = (
+    "Correct the address; where its network is meant to be called, an administrator names it in "
+    "NOTIFYOPS_WEBHOOK_NETWORKS."
+)
+_SIGNATURE: Final = (
+    "Mend the secrets of the provider account, or give the endpoint's owner its secret anew (notify webhook-secret); "
+    "then retry the whole group."
+)
+_RECEIVER: Final = "Find out what the endpoint refuses, mend that there, then retry under a new key."
+_TAKEN: Final = (
+    "Ask the endpoint's owner whether the event with the webhook-id of the attempt came in: retry only what did not."
+)
 _SECOND: Final = "Close it as a duplicate, and find out why there were two."
 
 # For a provider's codes, by their cause.
@@ -62,6 +75,7 @@ CURES: Final[dict[str, str]] = {
     codes.OPTED_OUT: _NO_MORE,
     codes.ADDRESS_BOUNCED: _ADDRESS,
     codes.ADDRESS_COMPLAINED: _NO_MORE,
+    codes.ADDRESS_GONE: _ENDPOINT,
     codes.AWAITING_APPROVAL: "Check what is to go out where it was made, or on the server; then approve or decline it.",
     codes.NOT_CONFIRMED: _ASK,
     codes.BOUNCED: _ADDRESS,
@@ -87,4 +101,12 @@ CURES: Final[dict[str, str]] = {
     "smtp.not_mail": _SITE,
     **dict.fromkeys(("smtp.deferred", "smtp.greylisted", "smtp.too_many"), _RETRY),
     "smtp.malformed_response": _LOG,
+    **dict.fromkeys(("webhook.gone", "webhook.not_found", "webhook.redirected"), _ENDPOINT),
+    "webhook.forbidden_address": _FENCE,
+    "webhook.signature_refused": _SIGNATURE,
+    **dict.fromkeys(("webhook.content_refused", "webhook.too_large"), _CONTENT),
+    "webhook.refused": _RECEIVER,
+    **dict.fromkeys(("webhook.too_many", "webhook.busy"), _RETRY),
+    **dict.fromkeys(("webhook.unavailable", "webhook.failed", "webhook.malformed_response"), _TAKEN),
+    "webhook.not_webhook": _SITE,
 }

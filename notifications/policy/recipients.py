@@ -94,15 +94,23 @@ def _ascii_domain(domain: str) -> str:
 def mask(address: str) -> str:
     """Give what people may see of an address: `jane@example.com` becomes `j•••@e•••.com`.
 
-    Any text may come in, and no more than its first letters and the top-level domain go out.
+    Any text may come in, and no more than its first letters and the top-level domain go out: of an address that is
+    called, whose path may be a secret, `https://h•••.com`.
     """
+    scheme, called, rest = address.partition("://")
+    if called and scheme in ("http", "https"):
+        return f"{scheme}://{_masked_host(re.split('[/?#]', rest)[0].rpartition('@')[2])}"
     local, at, domain = address.rpartition("@")
     if not at:
         return _first(address)
-    name, dot, ending = domain.rpartition(".")
+    return f"{_first(local)}@{_masked_host(domain)}"
+
+
+def _masked_host(host: str) -> str:
+    name, dot, ending = host.rpartition(".")
     if not dot:
-        return f"{_first(local)}@{_first(domain)}"
-    return f"{_first(local)}@{_first(name)}.{ending if ending.isascii() and ending.isalnum() else _DOT * 3}"
+        return _first(host)
+    return f"{_first(name)}.{ending if ending.isascii() and ending.isalnum() else _DOT * 3}"
 
 
 def _first(part: str) -> str:

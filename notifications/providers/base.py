@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from datetime import datetime, timedelta
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from notifications.states import DeliveryStatus, Found, Outcome, Phase, ResultClass
 
@@ -41,7 +41,9 @@ class Message:
     """One rendered notification to one recipient, before it becomes bytes.
 
     `tags` travel to the provider and back in its receipts; `subject` holds no control characters. `prepared_at` is
-    aware, by the database's clock, and given where the adapter's capabilities say that it dates its messages.
+    aware, by the database's clock, and given where the adapter's capabilities say that it dates its messages. `facts`
+    are for machines: the type, the ids and the caller's data, as JSON knows them; channels that people read have no use
+    for them.
     """
 
     sender: str
@@ -53,6 +55,7 @@ class Message:
     headers: Mapping[str, str] = dataclass_field(default_factory=dict)
     tags: Mapping[str, str] = dataclass_field(default_factory=dict)
     prepared_at: datetime | None = None
+    facts: Mapping[str, Any] = dataclass_field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,8 @@ class SendResult:
     `code` is `<provider>.<status>.<name>` or a phase code, from a closed vocabulary and never the provider's own
     text. `retry_after_s` is the provider's wish in seconds, unclamped; `retry_after_raw` its header as received, made
     printable and cut to 100 characters. `limits` holds the provider's rate and quota headers as integers. `field` is
-    the field of the request that the provider named, where it is one of policy/causes.py.
+    the field of the request that the provider named, where it is one of policy/causes.py. `address_gone`: the address
+    itself has said that it takes nothing more, ever: it is blocked on its channel.
     """
 
     outcome: Outcome
@@ -90,6 +94,7 @@ class SendResult:
     trace_id: str | None = None
     limits: Mapping[str, int] = dataclass_field(default_factory=dict)
     field: str | None = None
+    address_gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +102,8 @@ class Capabilities:
     """What a provider promises; the engine decides from these, never from a provider's name.
 
     `dates_messages`: its bytes hold the time of their making, so `prepare` wants `Message.prepared_at`.
+    `shares_fate`: one service answers for all messages of the account, so that what it says of its rate, its rules or
+    its health concerns all of them. Where each address is a service of its own, no answer stops the others.
     """
 
     idempotency: Literal["none", "key", "collapse"]
@@ -110,6 +117,7 @@ class Capabilities:
     max_recipients: int
     rate_hint: int | None = None
     dates_messages: bool = False
+    shares_fate: bool = True
 
 
 class Provider(Protocol):

@@ -13,10 +13,12 @@ from ssl import SSLContext
 from weakref import WeakSet
 
 import aiohttp
+from aiohttp.abc import AbstractResolver
 from multidict import CIMultiDictProxy
 from yarl import URL
 
 from notifications.providers.base import NotWritten, Request
+from notifications.providers.fence import is_forbidden
 from notifications.providers.frozen_body import FrozenBody
 from notifications.providers.resolver import DaemonResolver
 
@@ -71,10 +73,19 @@ class Transport:
     The session is made by the first call, so that it belongs to the loop that sends.
     """
 
-    def __init__(self, *, headers: Mapping[str, str], connections: int, ssl: SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        headers: Mapping[str, str],
+        connections: int,
+        ssl: SSLContext | None = None,
+        resolver: AbstractResolver | None = None,
+    ) -> None:
+        """Make nothing yet. `resolver` finds the addresses of names, and may refuse some by Forbidden."""
         self._headers = dict(headers)
         self._connections = connections
         self._ssl = ssl
+        self._resolver = resolver
         self._session: aiohttp.ClientSession | None = None
         self._seen: WeakSet[BaseProtocol] = WeakSet()
 
@@ -123,7 +134,7 @@ class Transport:
         connector = aiohttp.TCPConnector(
             limit=self._connections,
             keepalive_timeout=_KEEP_ALIVE_S,
-            resolver=DaemonResolver(),
+            resolver=self._resolver or DaemonResolver(),
             ssl=self._ssl if self._ssl is not None else True,
         )
         self._session = aiohttp.ClientSession(
@@ -181,6 +192,8 @@ def _failure(body: FrozenBody, error: Exception, response: aiohttp.ClientRespons
         return Failure(handed=False, code=_named(refusal, _NOT_HANDED))
     if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionRefusedError):
         return Failure(handed=False, code="not_sent.refused")
+    if is_forbidden(error):
+        return Failure(handed=False, code="not_sent.forbidden")
     return Failure(handed=False, code=_named(error, _NOT_HANDED))
 
 

@@ -15,9 +15,11 @@ from typing import Final
 
 from notifications.providers.base import Lookup, Provider
 from notifications.providers.console import ConsoleProvider
+from notifications.providers.fence import Network
 from notifications.providers.resend import ResendProvider
 from notifications.providers.resend_lookup import ResendLookup
 from notifications.providers.smtp import SmtpProvider
+from notifications.providers.webhook import Pool, WebhookProvider
 
 logger = logging.getLogger(__name__)
 
@@ -26,11 +28,15 @@ GROUP: Final = "notifyops.providers"
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What one account gives its adapter. `secret` is the secret itself, empty where the account names none."""
+    """What one account gives its adapter. `secret` is the secret itself, empty where the account names none.
+
+    `networks`: those of our own that an adapter may call where others choose the host.
+    """
 
     base_url: str
     secret: str
     connections: int = 32
+    networks: tuple[Network, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,8 @@ class Kind:
     `lookup` makes what asks about messages, with the key for reading as its secret; None where nothing can be asked.
     `has_sandbox`: the settings know its real address from its stand-in's; any other kind may call only this machine
     where a site must reach nobody. `development`: it reaches nobody, so it is refused where people wait for messages.
+    `calls_recipients`: recipients are addresses to call; a base URL is called in their place, and in mode live none is
+    needed.
     """
 
     name: str
@@ -49,6 +57,7 @@ class Kind:
     needs_url: bool = True
     has_sandbox: bool = False
     development: bool = False
+    calls_recipients: bool = False
 
 
 def _resend(setup: Setup) -> Provider:
@@ -63,6 +72,11 @@ def _smtp(setup: Setup) -> Provider:
     return SmtpProvider(base_url=setup.base_url, password=setup.secret, connections=setup.connections)
 
 
+def _webhook(setup: Setup) -> Provider:
+    pool = Pool(setup.connections, setup.networks)
+    return WebhookProvider(secrets=setup.secret, stand_in=setup.base_url, pool=pool)
+
+
 def _console(setup: Setup) -> Provider:
     return ConsoleProvider()
 
@@ -70,6 +84,7 @@ def _console(setup: Setup) -> Provider:
 BUILT_IN: Final = (
     Kind("resend", _resend, _resend_lookup, has_sandbox=True),
     Kind("smtp", _smtp, needs_secret=False),
+    Kind("webhook", _webhook, calls_recipients=True),
     Kind("console", _console, needs_secret=False, needs_url=False, development=True),
 )
 

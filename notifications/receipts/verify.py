@@ -19,26 +19,12 @@ FAMILIES: Final = ("svix", "webhook")
 # No dot: it parts the signed text, and with one inside an id two different requests would have one signed text.
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _TIMESTAMP: Final = re.compile(r"[0-9]{1,12}")
-_SECRET: Final = re.compile(r"(?:whsec_)?([A-Za-z0-9+/_-]+={0,2})")
 # Svix signs with the newest secret and up to ten old ones; each further one would only cost us time.
 MOST_SIGNATURES: Final = 16
 
 
 class Unverified(Exception):
     """The request must not be believed; the text is one word that says why, for our own log."""
-
-
-def key_of(secret: str) -> bytes:
-    """Give the signing key of `whsec_…`. Raises ValueError for one that is not 24 to 64 bytes in base64."""
-    found = _SECRET.fullmatch(secret)
-    key = base64.b64decode(found[1].translate(_TO_PLAIN) + "==", validate=False) if found else b""
-    # Source: the specification, "Symmetric": 24 to 64 bytes. A shorter one could be guessed.
-    if not 24 <= len(key) <= 64:
-        raise ValueError("a signing secret is whsec_ followed by 24 to 64 bytes in base64")
-    return key
-
-
-_TO_PLAIN: Final = str.maketrans("-_", "+/")
 
 
 class Stamp(NamedTuple):

@@ -1,4 +1,4 @@
--- Leaves addresses alone on the channel of the named intents, each for its reason: `bounced` or `complained`.
+-- Leaves addresses alone on the channel of the named intents, each for its reason: `bounced`, `complained` or `gone`.
 --
 -- The graver reason stays, a recipient's own wish is never overwritten, and a repeat is nothing. What was redirected
 -- went to our own address: its bounce says nothing of the recipient's. A block holds in the site mode that the message

@@ -16,9 +16,10 @@ import pytest
 from standardwebhooks import Webhook
 
 from notifications import wiring
-from notifications.feed.call import Caller, is_public
+from notifications.feed.call import Caller
 from notifications.feed.push import AT_ONCE, Pusher, push
 from notifications.models import FeedCursor, FeedEndpoint
+from notifications.providers.fence import EVERYTHING, is_public
 from tests.api.feed import advance, close, open_transaction
 from tests.delivery.workplace import Workplace, connected
 from tests.intake.notify_cli import notify
@@ -67,7 +68,7 @@ def rounds(
     """Do the chore until it is done (or once), as the cluster's role."""
 
     async def scene() -> None:
-        caller = Caller(is_private_allowed=is_private_allowed)
+        caller = Caller(EVERYTHING if is_private_allowed else ())
         async with await connected(place.dsn()) as connection:
             places, rng = asyncio.Semaphore(AT_ONCE), random.Random(7)
             pusher = Pusher(connection, caller, wiring.webhook_keys, places, rng, site="test", mode=mode)
@@ -214,7 +215,8 @@ def test_nothing_inside_our_network_is_called_unless_it_is_allowed(
     ("address", "is_fine"),
     [("93.184.215.14", True), ("2606:4700::1111", True), ("127.0.0.1", False), ("10.1.2.3", False), ("::1", False),
      ("169.254.169.254", False), ("::ffff:10.0.0.1", False), ("64:ff9b::a00:1", False), ("2002:a00:1::", False),
-     ("fe80::1%eth0", False), ("fd00::1", False), ("100.64.0.1", False), ("224.0.0.1", False), ("nonsense", False)],
+     ("fe80::1%eth0", False), ("fd00::1", False), ("100.64.0.1", False), ("224.0.0.1", False), ("nonsense", False),
+     ("::7f00:1", False), ("fec0::1", False), ("240.0.0.1", False), ("ff02::1", False), ("0.0.0.0", False)],  # noqa: S104
 )  # fmt: skip
 def test_what_is_an_address_of_the_open_internet(address: str, is_fine: bool) -> None:
     assert is_public(address) is is_fine

@@ -13,6 +13,7 @@ from notifyops.env import (
     database_urls,
     home,
     hosts,
+    networks,
     origins,
     redirect_to,
     resend_base_url,
@@ -179,3 +180,13 @@ def test_redirecting_needs_one_bare_address_and_no_other_mode_keeps_it() -> None
     for wrong in ("team", "a@example.com,b@example.com", "Team <team@example.com>", "team@localhost"):
         with pytest.raises(BadValue, match="one bare address"):
             redirect_to(given(NOTIFYOPS_REDIRECT_TO=wrong), site_mode="redirect")
+
+
+def test_networks_are_read_and_a_bad_one_is_not_repeated() -> None:
+    found = networks(given(NETS="10.1.0.0/16, fd12::/16 192.0.2.7"), "NETS")
+    assert [str(one) for one in found] == ["10.1.0.0/16", "fd12::/16", "192.0.2.7/32"]
+    assert networks(given(), "NETS") == ()
+    for bad in ("10.1.0.1/16", "everything", "10.0.0.0/8;fd12::/16"):
+        with pytest.raises(BadValue, match="NETS cannot be used: write networks as") as refusal:
+            networks(given(NETS=bad), "NETS")
+        assert bad not in str(refusal.value)

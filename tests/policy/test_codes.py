@@ -6,7 +6,7 @@ import pytest
 
 from notifications.policy import codes
 from notifications.policy.claim import Block
-from notifications.providers import http, smtp, smtp_replies
+from notifications.providers import http, smtp, smtp_replies, webhook_answers
 
 
 def test_every_constant_is_listed_with_one_sentence() -> None:
@@ -25,7 +25,7 @@ def test_a_meaning_is_one_sentence(code: str, meaning: str) -> None:
 def test_every_code_of_the_transport_and_of_the_blocks_is_listed() -> None:
     produced = {code for _, code in (*http._NOT_HANDED, *http._HANDED)}
     refused = {"not_sent.refused", "not_sent.stale_connection", "not_sent.withheld", "not_sent.lease_over"}
-    more = refused | {"not_sent.given_back"}
+    more = refused | {"not_sent.given_back", "not_sent.forbidden"}
     assert produced | more == set(codes.TRANSPORT_CODES)
     assert {block.value for block in Block} <= set(codes.REVIEW_CODES)
 
@@ -33,3 +33,7 @@ def test_every_code_of_the_transport_and_of_the_blocks_is_listed() -> None:
 def test_every_code_of_smtp_is_listed() -> None:
     assert smtp_replies.CODES - {smtp_replies.ACCEPTED} == set(codes.SMTP_CODES)
     assert {code for _, code in (*smtp._BEFORE, *smtp._AFTER)} <= set(codes.TRANSPORT_CODES)
+
+
+def test_every_code_of_webhooks_is_listed() -> None:
+    assert webhook_answers.CODES - {webhook_answers.ACCEPTED} == set(codes.WEBHOOK_CODES)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.providers import candidate_console, candidate_resend, candidate_smtp
+from tests.providers import candidate_console, candidate_resend, candidate_smtp, candidate_webhook
 from tests.providers.conformance import Candidate, Trial
 
 CANDIDATES: Final[tuple[Candidate, ...]] = (
     candidate_resend.CANDIDATE,
     candidate_smtp.CANDIDATE,
     candidate_console.CANDIDATE,
+    candidate_webhook.CANDIDATE,
 )
 TRIALS: Final[tuple[tuple[Candidate, Trial], ...]] = tuple(
     (candidate, trial) for candidate in CANDIDATES for trial in candidate.trials

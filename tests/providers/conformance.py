@@ -7,11 +7,12 @@ situation. The suite (`test_conformance*.py`) then asks all that the engine reli
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from notifications.providers.base import Provider
+from notifications.providers.base import Message, Provider
 from notifications.states import Outcome, Phase
+from tests.providers.attempts import MESSAGE
 from tests.providers.scripted_server import Script
 
 # Stands in every scripted answer; nothing of it may be kept.
@@ -53,12 +54,21 @@ class Trial:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One adapter: `open` binds it to a port of this machine, `recipients` reads who gets what it has prepared."""
+    """One adapter: `open` binds it to a port of this machine, `recipients` reads who gets what it has prepared.
+
+    `to` is a recipient of the kind of address that its channel has.
+    """
 
     kind: str
     open: Callable[[int], Provider]
     trials: Sequence[Trial]
     recipients: Callable[[bytes], list[str]]
+    to: str = MESSAGE.to
+
+    @property
+    def message(self) -> Message:
+        """Give the message that all adapters are asked about, to a recipient of this one's."""
+        return replace(MESSAGE, to=self.to)
 
     def __str__(self) -> str:
         return self.kind

@@ -9,11 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from notifications.providers.base import Message, NotWritten, Provider, Request, SendResult
+from notifications.providers.base import NotWritten, Provider, Request, SendResult
 from notifications.providers.kinds import kinds
 from notifications.providers.outcomes import OUTCOMES
 from notifications.states import Outcome, Phase, ResultClass
-from tests.providers.attempts import MESSAGE
 from tests.providers.candidates import CANDIDATES, TRIALS
 from tests.providers.conformance import RAW, SITUATIONS, Candidate, Trial
 from tests.providers.conftest import Runner
@@ -25,14 +24,14 @@ each_candidate = pytest.mark.parametrize("candidate", CANDIDATES, ids=str)
 speaks = pytest.mark.parametrize("candidate", [one for one in CANDIDATES if one.trials], ids=str)
 
 
-def order(provider: Provider, *, timeout_s: float = 5.0, message: Message = MESSAGE) -> Request:
-    return Request("report-ready/demo-001", provider.prepare(message), timeout_s, lambda: None)
+def order(candidate: Candidate, provider: Provider, *, timeout_s: float = 5.0) -> Request:
+    return Request("report-ready/demo-001", provider.prepare(candidate.message), timeout_s, lambda: None)
 
 
 async def once(candidate: Candidate, port: int, *, timeout_s: float = 5.0) -> SendResult:
     provider = candidate.open(port)
     try:
-        return await provider.send(order(provider, timeout_s=timeout_s))
+        return await provider.send(order(candidate, provider, timeout_s=timeout_s))
     finally:
         await provider.close()
 
@@ -113,7 +112,7 @@ def test_the_last_check_keeps_the_message_here(run: Runner, candidate: Candidate
     async def play() -> None:
         async with scripted(candidate.script("accepts")) as server:
             provider = candidate.open(server.port)
-            result = await provider.send(replace(order(provider), may_write=refuse))
+            result = await provider.send(replace(order(candidate, provider), may_write=refuse))
             await provider.close()
             await asyncio.sleep(0.05)
             assert (result.outcome, asked, server.requests) == (Outcome.NOT_SENT, 1, [])
@@ -129,7 +128,9 @@ def test_the_last_check_is_asked_once_and_before_the_service_has_the_message(can
         async with scripted(candidate.script("accepts")) as server:
             provider = candidate.open(server.port)
             seen: list[int] = []
-            await provider.send(replace(order(provider), may_write=lambda: seen.append(len(server.requests))))
+            await provider.send(
+                replace(order(candidate, provider), may_write=lambda: seen.append(len(server.requests)))
+            )
             await provider.close()
             assert (seen, len(server.requests)) == ([0], 1)
 
@@ -150,7 +151,7 @@ def test_a_stop_passes_through_and_sends_nothing(run: Runner, candidate: Candida
                 raise Told
 
             with pytest.raises(Told):
-                await provider.send(replace(order(provider), may_write=stop))
+                await provider.send(replace(order(candidate, provider), may_write=stop))
             await provider.close()
             assert server.requests == []
 
@@ -162,7 +163,7 @@ def test_a_cancelled_call_ends_at_once(run: Runner, candidate: Candidate) -> Non
     async def play() -> None:
         async with scripted(candidate.script("stays silent")) as server:
             provider = candidate.open(server.port)
-            call = asyncio.create_task(provider.send(order(provider)))
+            call = asyncio.create_task(provider.send(order(candidate, provider)))
             while not server.requests:
                 await asyncio.sleep(0.01)
             call.cancel()
@@ -195,7 +196,7 @@ def test_bytes_of_another_kind_never_raise(candidate: Candidate) -> None:
     async def play(body: bytes) -> None:
         async with scripted(candidate.script("stays silent")) as server:
             provider = candidate.open(server.port)
-            result = await provider.send(replace(order(provider, timeout_s=0.3), body=body))
+            result = await provider.send(replace(order(candidate, provider, timeout_s=0.3), body=body))
             await provider.close()
             assert result.outcome in (Outcome.REJECTED, Outcome.UNKNOWN)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from notifications.providers import kinds
 from notifications.providers.console import ConsoleProvider
 from notifications.providers.kinds import Kind, Setup
 from notifications.providers.smtp import SmtpProvider
+from tests.providers.candidate_webhook import NEW
 
 OWN = "smtps://relay@mx.example.com"
 
@@ -69,8 +71,54 @@ def test_the_terminal_is_no_channel_to_people() -> None:
             provider_in(mode, account("console"))
 
 
+def hooks(base_url: str = "") -> ProviderAccount:
+    return ProviderAccount(
+        name="hooks",
+        kind="webhook",
+        channel="webhook",
+        sender="a@example.com",
+        api_key_ref="env:HOOK_SECRETS",
+        base_url=base_url,
+    )
+
+
+def test_recipients_are_called_themselves_in_live_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOK_SECRETS", NEW)
+    assert provider_in("live", hooks())._stand_in is None
+    assert str(provider_in("live", hooks(base_url="https://gate.example.com/in"))._stand_in) == (
+        "https://gate.example.com/in"
+    )
+    for mode in ("off", "sandbox", "redirect"):
+        with pytest.raises(wiring.Unusable, match="no base URL"):
+            provider_in(mode, hooks())
+    monkeypatch.setenv("NOTIFYOPS_WEBHOOK_BASE_URL", "http://127.0.0.1:8025/in")
+    # A copied account's own address does not count where nobody may be reached.
+    assert provider_in("sandbox", hooks(base_url="https://gate.example.com/in"))._stand_in.host == "127.0.0.1"
+    monkeypatch.setenv("NOTIFYOPS_WEBHOOK_BASE_URL", "https://gate.example.com/in")
+    with pytest.raises(wiring.Unusable, match="not an address of this machine"):
+        provider_in("sandbox", hooks())
+
+
+def test_the_networks_that_webhooks_may_go_to_are_the_installations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOK_SECRETS", NEW)
+    assert not provider_in("live", hooks())._fence.networks
+    with override_settings(NOTIFYOPS_WEBHOOK_NETWORKS=(ip_network("10.1.0.0/16"),)):
+        fence = provider_in("live", hooks())._fence
+    assert fence.admits("10.1.2.3", "http")
+    assert not fence.admits("10.2.2.3", "http")
+    with override_settings(NOTIFYOPS_WEBHOOK_PRIVATE="yes"):
+        assert provider_in("live", hooks())._fence.admits("10.2.2.3", "http")
+
+
+def test_a_secret_that_cannot_sign_makes_the_account_unusable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOK_SECRETS", "whsec_c2hvcnQ=")
+    with pytest.raises(wiring.Unusable, match="24 to 64 bytes") as refusal:
+        provider_in("live", hooks())
+    assert "c2hvcnQ" not in str(refusal.value)
+
+
 def test_an_unknown_kind_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(wiring.Unusable, match="use console, resend, smtp"):
+    with pytest.raises(wiring.Unusable, match="use console, resend, smtp, webhook"):
         provider_in("live", account("pigeon"))
 
 

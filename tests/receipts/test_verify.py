@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standardwebhooks import Webhook
 
+from notifications.providers.standard_webhooks import key_of
 from notifications.receipts import verify as product
-from notifications.receipts.verify import Unverified, key_of
+from notifications.receipts.verify import Unverified
 from tests.receipts.post import NEW, OLD, sign
 
 NOW = 1_780_000_000
