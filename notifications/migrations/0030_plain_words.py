@@ -6,7 +6,7 @@ from notifications.sqlfile import renewed
 
 
 class Migration(migrations.Migration):
-    dependencies = [("notifications", "0030_webhook_channel")]
+    dependencies = [("notifications", "0029_webhook_channel")]
     operations = [
         renewed("contract", "notifyops.explain"),
         renewed("enqueue_v1", "notifyops_private.check_options_v1"),
