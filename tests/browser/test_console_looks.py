@@ -157,5 +157,5 @@ def _english(text: str) -> list[str]:
     """Find runs of two English words or more that are no code, id or product name."""
     runs = re.findall(r"\b[A-Za-z]{2,}(?: [a-z]{2,})+\b", text)
     names = {SAID.rstrip("."), "make up", "notify import", "idempotent request", "validation error"}
-    names |= {"invalid idempotent request", "py notify preview", "intent report"}
+    names |= {"invalid idempotent request", "py notify preview", "intent report", "notify webhook"}
     return [run for run in runs if run not in names]
