@@ -16,7 +16,20 @@ from notifications.policy.codes import FORGOTTEN_MESSAGE, SECOND_MESSAGE
 from notifications.policy.recipients import mask
 from notifications.states import CLAIMABLE, FINAL, EntryKind, State
 from notifications.types import registry
-from reviews import advice, evidence, groups_page, hints, holding_page, links, picture, risks, rules, shield, story
+from reviews import (
+    advice,
+    evidence,
+    groups_page,
+    hints,
+    holding_page,
+    links,
+    not_called,
+    picture,
+    risks,
+    rules,
+    shield,
+    story,
+)
 from reviews.done_words import done_sentence
 from reviews.forms import SPANS, Typed, VerbForm, choices, verb_form
 from reviews.models import Note, Review
@@ -29,7 +42,6 @@ from reviews.ways import BARRED
 from reviews.words import (
     DELIVERY,
     KNOWN,
-    PAUSED,
     STATES,
 )
 
@@ -170,12 +182,7 @@ def _sentence(intent: Intent, standing: Standing, log: Sequence[LogEntry]) -> st
     )
     told = hints.Told(was_sent_anew, _double(log), story.unclear(log, intent.generation))
     said = hints.sentence(intent, standing.now, told)
-    holding = [one for one in standing.pauses if one.holds(intent)] if intent.state in CLAIMABLE else []
-    if not holding:
-        return said
-    last = holding[-1]  # they come by their ends
-    words = {"n": last.number, "what": PAUSED[last.scope], "name": last.name or _("(default)")}
-    return said + " " + _("It waits for pause %(n)d (%(what)s %(name)s).") % words
+    return " ".join([said, *(not_called.waits(intent, standing) if intent.state in CLAIMABLE else ())])
 
 
 def _double(log: Sequence[LogEntry]) -> str:

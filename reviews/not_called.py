@@ -1,14 +1,19 @@
-"""When what a person has just ordered can happen: at once, or only when its account is called again."""
+"""What keeps from being sent what is due, and when what a person has just ordered can happen."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
 from django.db import connection
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from notifications.models import Intent
 from reviews.refusals import Sentence
+from reviews.standing import Standing
+from reviews.words import PAUSED
 
 # As the claim and the questions look at it: a used-up quota or a refused key keeps from sending, not from asking. A
 # pause keeps from sending as well. `infinity`, until a person has mended it, is no Python time.
@@ -50,6 +55,20 @@ def when(intent_id: int, *, asks: bool) -> Sentence:
     if until is not None and until > now and until >= (paused_until or now):
         return str(_AGAIN) % {"account": account, "until": _at(until, now)}
     return str(_PAUSED) % {"until": _at(paused_until, now)} if paused_until is not None else ""
+
+
+def waits(intent: Intent, standing: Standing) -> Iterator[str]:
+    """Name what keeps it from being sent although it may be due: its account, and the pause that ends last."""
+    for one in standing.circuits:
+        if one.account_id == intent.account_id:
+            until = f"{one.until:%Y-%m-%d %H:%M:%S} UTC" if one.until else gettext("a person has mended it")
+            words = {"account": one.account, "until": until, "code": one.code}
+            yield gettext("It waits: the account “%(account)s” is not called until %(until)s (%(code)s).") % words
+    holding = [one for one in standing.pauses if one.holds(intent)]
+    if holding:
+        last = holding[-1]  # they come by their ends
+        words = {"n": last.number, "what": PAUSED[last.scope], "name": last.name or gettext("(default)")}
+        yield gettext("It waits for pause %(n)d (%(what)s %(name)s).") % words
 
 
 def _at(until: datetime, now: datetime) -> str:

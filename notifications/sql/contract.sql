@@ -152,6 +152,18 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
             WHEN o.state IN ('pending', 'retry') THEN format(', next attempt at %s',
                 to_char(o.next_attempt_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"'))
                 || coalesce('; waits for pause ' || notifyops_private.pause_of_v1(o.account_id, o.type, o.workspace), '')
+                || coalesce((SELECT format('; waits for account %s, which is not called until %s', a.name,
+                        CASE WHEN isfinite(w.until) THEN to_char(w.until AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"')
+                        ELSE 'a person has mended it' END
+                        || coalesce(CASE WHEN c.open_until > clock_v1() THEN ' (' || c.code || ')' END, ''))
+                    FROM notifications_circuit c JOIN notifications_provideraccount a ON a.id = c.account_id,
+                        LATERAL (SELECT greatest(c.wait_until, c.open_until) AS until) w
+                    WHERE c.account_id = o.account_id AND w.until > clock_v1()), '')
+            -- As cancel_v1 answers.
+            WHEN o.state = 'cancelled' AND (o.first_ambiguous_at IS NOT NULL OR o.provider_message_id IS NOT NULL
+                    OR o.known = 'conflict' OR earlier_v1(o.id) IS NOT NULL)
+                THEN ': nothing more is sent, but an earlier attempt may have reached the recipient'
+            WHEN o.state = 'closed' THEN '; known: ' || o.known
             WHEN o.state = 'needs_review' THEN format(' because of %s; known: %s; suggested at first: %s (%s)',
                 o.error_code, o.known, CASE o.next_action
                     WHEN 'query_provider' THEN 'ask the provider'
