@@ -23,19 +23,23 @@ ON CONFLICT (account_id) DO UPDATE SET config_failures = c.config_failures
 RETURNING CASE WHEN c.open_until IS NULL THEN c.config_failures ELSE 1000 END
 """
 # Each of the next three gives: is it open, has it opened just now, and why.
-# A day's quota starts afresh at 00:00 UTC; a month's waits for a person.
+# A day's quota starts afresh at 00:00 UTC; a month's waits for a person, whatever else is said of a day meanwhile. In a
+# day's first minutes it may be the day before of which this speaks: an answer that was recorded late, a probe at the
+# stroke of our clock at a provider whose clock is behind. The day that has begun must not be lost by it.
 QUOTA: Final = """
 WITH old AS MATERIALIZED (
     SELECT reason FROM notifyops_private.notifications_circuit WHERE account_id = %(account)s FOR UPDATE
 )
 INSERT INTO notifyops_private.notifications_circuit AS c (account_id, open_until, reason, code, changed_at)
-SELECT %(account)s, CASE WHEN %(reason)s = 'daily_quota'
-    THEN (date_trunc('day', notifyops_private.clock_v1() AT TIME ZONE 'UTC') + interval '1 day') AT TIME ZONE 'UTC'
-    ELSE 'infinity' END, %(reason)s, %(code)s, notifyops_private.clock_v1()
+SELECT %(account)s, CASE WHEN %(reason)s <> 'daily_quota' THEN 'infinity'
+    WHEN t.now < t.day + interval '5 minutes' THEN t.day + interval '5 minutes'
+    ELSE t.day + interval '1 day' END, %(reason)s, %(code)s, t.now
 -- Named here, so that it is read before the row is changed.
-FROM (VALUES (1)) AS v LEFT JOIN old ON true
+FROM (SELECT now, date_trunc('day', now, 'UTC') AS day FROM notifyops_private.clock_v1() AS now) AS t
+LEFT JOIN old ON true
 ON CONFLICT (account_id) DO UPDATE SET open_until = greatest(c.open_until, excluded.open_until),
-    reason = excluded.reason, code = excluded.code, changed_at = excluded.changed_at
+    reason = CASE WHEN c.reason = 'monthly_quota' THEN c.reason ELSE excluded.reason END,
+    code = CASE WHEN c.reason = 'monthly_quota' THEN c.code ELSE excluded.code END, changed_at = excluded.changed_at
 RETURNING true, (SELECT reason FROM old) IS DISTINCT FROM %(reason)s, %(reason)s
 """
 # Repeated refusals of the account itself open the circuit, each further one twice as long.
@@ -55,7 +59,7 @@ ON CONFLICT (account_id) DO UPDATE SET
             %(cooldown_s)s * power(2, least(c.config_failures + 1 - %(threshold)s, 20)))) END,
     reason = CASE WHEN c.config_failures + 1 >= %(threshold)s THEN
             CASE WHEN c.reason = 'outage' THEN 'config' ELSE coalesce(c.reason, 'config') END ELSE c.reason END,
-    code = excluded.code, changed_at = excluded.changed_at
+    code = CASE WHEN c.reason LIKE '%%quota' THEN c.code ELSE excluded.code END, changed_at = excluded.changed_at
 RETURNING c.open_until IS NOT NULL, c.open_until IS NOT NULL AND (SELECT open_until FROM old) IS NULL, 'config'
 """
 # The account's last results, in the order of the log and whoever recorded them, are all failures to reach it: open.

@@ -208,4 +208,9 @@ def _late_detail(sent: Sent) -> dict[str, Any]:
     if sent.result.provider_message_id:
         # Not in the column: a late id must not become the intent's id unless it settles it.
         detail["provider_message_id"] = sent.result.provider_message_id
+    # What it did, and by what it is found at the provider, is as true of a call that ended late.
+    if sent.result.address_gone:
+        detail["address_blocked"] = True
+    if sent.result.trace_id is not None:
+        detail["trace"] = sent.result.trace_id
     return detail

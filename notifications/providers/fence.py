@@ -22,6 +22,11 @@ EVERYTHING: Final[tuple[Network, ...]] = (ipaddress.ip_network("0.0.0.0/0"), ipa
 # RFC 6052: an address of IPv4 inside one of IPv6, which a translator in our network would reach.
 _TRANSLATED: Final = ipaddress.ip_network("64:ff9b::/96")
 _OPEN_IPV6: Final = ipaddress.ip_network("2000::/3")
+# Reserved by IANA's registries of special addresses, and open to the standard library of some releases: protocol
+# assignments (a cloud answers there with its machines' credentials), the relays of 6to4, documentation.
+_RESERVED: Final[tuple[Network, ...]] = tuple(
+    ipaddress.ip_network(text) for text in ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2001:db8::/32", "3fff::/20")
+)
 
 
 class Forbidden(OSError):
@@ -87,6 +92,8 @@ def is_forbidden(error: BaseException | None) -> bool:
 
 def _is_open(found: Address) -> bool:
     """Tell whether it belongs to the open internet: of IPv6 that is 2000::/3, all else is reserved (RFC 4291)."""
+    if any(found.version == network.version and found in network for network in _RESERVED):
+        return False
     return found.is_global and not found.is_multicast and (found.version == 4 or found in _OPEN_IPV6)
 
 

@@ -10,6 +10,7 @@ import pytest
 from notifications.delivery.claim import claim
 from notifications.delivery.lease import Lease
 from notifications.models import Intent
+from tests.delivery.test_quota_turns import to_midnight
 from tests.delivery.workplace import Workplace, connected
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -54,6 +55,7 @@ def test_a_real_rate_limit_is_kept_by_the_loop_and_nothing_is_lost(place: Workpl
 
 
 def test_a_days_quota_opens_the_circuit_until_midnight_and_burns_no_failure(place: Workplace) -> None:
+    to_midnight(place, 12 * 3600)
     place.enqueue_many(6)
     refuse(place, 429, "daily_quota_exceeded", 3)
     place.turn(room=3)

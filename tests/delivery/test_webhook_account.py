@@ -14,7 +14,7 @@ from notifications.providers.fence import EVERYTHING
 from notifications.providers.standard_webhooks import endpoint_key, key_of, secret_of
 from notifications.providers.webhook import Pool, WebhookProvider
 from notifications.states import State
-from tests.delivery.workplace import SENDER, Workplace
+from tests.delivery.workplace import SENDER, Workplace, sent_all
 from tests.providers.candidate_webhook import NEW
 from tests.sandbox.receiver import Receiver, running_receiver
 
@@ -175,3 +175,20 @@ def test_the_intent_holds_no_address(hooks: Workplace, receiver: Receiver) -> No
     intent = owe(hooks, receiver.url + "?token=s3cret")
     hooks.turn(shop_of(hooks))
     assert "s3cret" not in repr(hooks.log(intent)) + repr(Intent.objects.filter(pk=intent).values())
+
+
+def test_a_late_word_that_it_is_gone_blocks_and_says_so(hooks: Workplace, receiver: Receiver) -> None:
+    """The call outlived its lease: the log tells what blocked the address, and the id by which to ask."""
+    receiver.statuses = [410]
+    intent = owe(hooks, receiver.url)
+    shop = shop_of(hooks)
+    (old,) = hooks.claim(shop)
+    hooks.later(61)
+    hooks.claim(shop_of(hooks), worker="host/2/loop0/0001")
+    late_shop = shop_of(hooks)
+    hooks.record(hooks.play(sent_all(late_shop, [old])), late_shop)
+    late = hooks.log(intent)[-1]
+    assert (late["kind"], late["code"]) == ("late", "webhook.gone")
+    assert DeliveryBlock.objects.get().reason == "gone"
+    assert late["detail"]["address_blocked"] is True
+    assert late["detail"]["trace"] == receiver.got[0].headers["webhook-id"]
