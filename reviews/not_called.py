@@ -67,8 +67,8 @@ def waits(intent: Intent, standing: Standing) -> Iterator[str]:
     holding = [one for one in standing.pauses if one.holds(intent)]
     if holding:
         last = holding[-1]  # they come by their ends
-        words = {"n": last.number, "what": PAUSED[last.scope], "name": last.name or gettext("(default)")}
-        yield gettext("It waits for pause %(n)d (%(what)s %(name)s).") % words
+        pause = {"n": last.number, "what": PAUSED[last.scope], "name": last.name or gettext("(default)")}
+        yield gettext("It waits for pause %(n)d (%(what)s %(name)s).") % pause
 
 
 def _at(until: datetime, now: datetime) -> str:
