@@ -83,7 +83,7 @@ REVIEW_CODES: Final[dict[str, str]] = {
 TRANSPORT_CODES: Final[dict[str, str]] = {
     "not_sent.dns": "The provider's host name could not be resolved; nothing was sent.",
     "not_sent.refused": "The provider's host refused the connection; nothing was sent.",
-    "not_sent.forbidden": "The host's name leads into a network that may not be called; nothing was sent.",
+    "not_sent.forbidden": "The host's name belongs to a network that may not be called; nothing was sent.",
     "not_sent.tls": "No trusted TLS connection could be made; nothing was sent.",
     "not_sent.connection_failed": "The connection could not be made; nothing was sent.",
     "not_sent.deadline": "The time for the call ran out before the request was written; nothing was sent.",
@@ -128,7 +128,7 @@ WEBHOOK_CODES: Final[dict[str, str]] = {
     "webhook.gone": "The endpoint is gone and wants nothing more (410): its address is blocked on this channel.",
     "webhook.not_found": "There is no endpoint at the address that takes a POST; nothing was accepted.",
     "webhook.redirected": "The endpoint sends elsewhere, which is never followed; nothing was accepted.",
-    "webhook.forbidden_address": "The address leads into a network that may not be called; nothing was sent.",
+    "webhook.forbidden_address": "The address belongs to a network that may not be called; nothing was sent.",
     "webhook.signature_refused": "The endpoint does not accept our signature; nothing was accepted.",
     "webhook.content_refused": "The endpoint refused the event for what it holds; nothing was accepted.",
     "webhook.too_large": "The event is larger than the endpoint takes; nothing was accepted.",

@@ -45,7 +45,7 @@ def called_address(text: object) -> str:
     if "@" in address or "#" in address:
         raise InvalidAddress("The address must have no login, no @ (write %40) and no part behind a #.")
     if not _NAME.fullmatch(parts["host"]):
-        raise InvalidAddress("The host must be a name in lower-case ASCII, such as hooks.example.com.")
+        raise InvalidAddress("The host must be a name in small letters of ASCII, such as hooks.example.com.")
     if parts["port"] is not None and not _is_port(parts["port"]):
         raise InvalidAddress("The port behind the host must be a number from 1 to 65535, or left out.")
     if parts["rest"] and (parts["rest"][0] not in "/?" or not _PATH.fullmatch(parts["rest"])):

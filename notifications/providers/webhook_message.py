@@ -19,7 +19,7 @@ from notifications.states import ResultClass
 # Of the posted JSON; large content belongs behind a link.
 MAX_BYTES: Final = 20_000
 MAX_URL: Final = 1000
-# An address in the one form that is kept, compared and called: no login, no fragment, host in lower-case ASCII. The
+# An address in the one form that is kept, compared and called: no login, no fragment, host in small ASCII letters. The
 # intake knows the same form (policy/endpoints.py, url_is_plain_v1), and a test compares the three.
 _NAME: Final = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _PORT: Final = r"(?:6553[0-5]|655[0-2]\d|65[0-4]\d\d|6[0-4]\d{3}|[1-5]\d{4}|[1-9]\d{0,3})"
