@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from django_q import admin as django_q_admin
 
 from notifications.account_form import AccountForm
-from notifications.models import ConfigRevision, Intent, LogEntry, Pause, ProviderAccount
+from notifications.models import ConfigRevision, Intent, IntentKey, LogEntry, Pause, ProviderAccount
 from notifications.models.read_only_admin import ReadOnlyAdmin
 from notifications.token_admin import ApiTokenAdmin
 from notifications.type_admin import TypeAdmin, TypeRevisionAdmin
@@ -48,9 +48,17 @@ for _model in (
         continue
 
 
+def _named(key: str) -> list[int]:
+    """Give the intents of that notification id, one in each workspace."""
+    return list(IntentKey.objects.filter(key=key.strip()).values_list("intent_id", flat=True)[:100])
+
+
 @admin.register(Intent)
 class IntentAdmin(ReadOnlyAdmin):
-    """The newest intents. To search, use the console: its search has an index for every question."""
+    """The newest intents, and any by its notification id. The console searches by more."""
+
+    search_fields = ("notification_id",)
+    search_help_text = _("A whole notification id. The console also searches by report ID and by prefix.")
 
     list_display = (
         "notification_id",
@@ -70,6 +78,12 @@ class IntentAdmin(ReadOnlyAdmin):
     )
     readonly_fields = ("case",)
 
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Intent], search_term: str
+    ) -> tuple[QuerySet[Intent], bool]:
+        """Look the id up by its index: a search by parts would read every row."""
+        return (queryset.filter(pk__in=_named(search_term)) if search_term.strip() else queryset), False
+
     @admin.display(description=_("in the console"))
     def case(self, intent: Intent) -> SafeString:
         """Link the case, where decisions are made."""
@@ -78,7 +92,10 @@ class IntentAdmin(ReadOnlyAdmin):
 
 @admin.register(LogEntry)
 class LogEntryAdmin(ReadOnlyAdmin):
-    """The newest entries of the log."""
+    """The newest entries of the log, and all of any one notification."""
+
+    search_fields = ("intent__notification_id",)
+    search_help_text = _("A whole notification id: all that the log says of it.")
 
     list_display = ("id", "at", "case", "seq", "kind", "from_state", "to_state", "attempt", "outcome", "code", "actor")
     fields = (
@@ -86,6 +103,12 @@ class LogEntryAdmin(ReadOnlyAdmin):
         *("outcome", "code", "phase", "http_status", "duration_ms", "provider_message_id", "actor", "reason_code"),
     )
     readonly_fields = ("case",)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[LogEntry], search_term: str
+    ) -> tuple[QuerySet[LogEntry], bool]:
+        """Look the id up by its index: a search by parts would read every row."""
+        return (queryset.filter(intent_id__in=_named(search_term)) if search_term.strip() else queryset), False
 
     @admin.display(description=_("case"))
     def case(self, entry: LogEntry) -> SafeString:

@@ -23,7 +23,7 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: dict[str, Any], terminal: Terminal) -> int:
     """Check everything; exit code 1 on any violation."""
     first, last = doctor.id_range()
-    with terminal.progress(last - first + 1, "intents") as told:
+    with terminal.progress(last - first + 1, "intent numbers") as told:
         found = list(doctor.check_all(progress=told))
     if options["json"]:
         terminal.json({"invariants": len(doctor.INVARIANTS), "violations": [asdict(one) for one in found]})

@@ -59,6 +59,10 @@ def _print(row: dict[str, Any], options: dict[str, Any], terminal: Terminal) -> 
     because = " ".join(
         str(part) for part in (row["outcome"], row["code"], row["actor"], row["reason_code"]) if part is not None
     )
-    place = f"{row['workspace']}:" if row["workspace"] else ""
-    terminal.line(f"{row['at']:%H:%M:%S} {place}{row['id']} #{row['seq']} {row['kind']}: {move} {because}".rstrip())
+    # An id that we chose begins with its workspace.
+    is_named = not row["workspace"] or row["id"].startswith(f"{row['workspace']}/")
+    place = "" if is_named else f"{row['workspace']}:"
+    terminal.line(
+        f"{row['at']:%Y-%m-%d %H:%M:%S}Z {place}{row['id']} #{row['seq']} {row['kind']}: {move} {because}".rstrip()
+    )
     terminal.out.flush()

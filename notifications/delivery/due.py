@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -96,7 +97,8 @@ def _freeze(due: Due, moment: Moment) -> None:
     if was_prepared and not due.anew:  # the same bytes could not be made again for certain
         raise Unsendable(codes.BYTES_ERASED)
     if due.kind is None:
-        raise Unsendable(codes.INVALID_DATA)
+        _tell_unknown(one.type)
+        raise Unsendable(codes.UNKNOWN_TYPE)
     generation = one.generation + 1 if due.anew else one.generation
     try:
         # A restored database may have forgotten that there is a corrected address: the first one's number says it.
@@ -111,3 +113,13 @@ def _freeze(due: Due, moment: Moment) -> None:
             extra={"action": "prepare_failed", "intent": one.notification_id},
         )
         raise Unsendable(codes.INVALID_DATA, ResultClass.FIX_CONFIG) from error
+
+
+@functools.cache
+def _tell_unknown(name: str) -> None:
+    """Say it once a process and type: each of its notifications makes a case anyway."""
+    logger.warning(
+        "this worker does not know the type %s: is its package named in NOTIFYOPS_APPS here?",
+        name,
+        extra={"action": "type_unknown", "type": name},
+    )

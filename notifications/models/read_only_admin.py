@@ -21,12 +21,18 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]
         rows: QuerySet[Model] = self.object_list  # type: ignore[assignment]  # the admin pages through querysets
         return rows.order_by()[:MOST_ROWS].count()
 
+    @property
+    def is_cut(self) -> bool:
+        """Tell whether there may be more rows than are listed."""
+        return self.count >= MOST_ROWS
+
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django has no such brackets at run time
     """Shows rows; offers no way to add, change or delete one, to a superuser either."""
 
     actions = None
     paginator = CappedPaginator
+    change_list_template = "admin/read_only_list.html"
     show_full_result_count = False
     ordering = ("-id",)
 

@@ -43,7 +43,7 @@ _OWN: Final[dict[str, Cause]] = {
     **dict.fromkeys((codes.WORKER_LOST, codes.WINDOW_OVER, codes.NOT_CONFIRMED, codes.RESTORED), Cause.DOUBT),
     codes.BYTES_ERASED: Cause.DOUBT,
     **dict.fromkeys((codes.INVALID_SENDER, codes.INVALID_REPLY_TO), Cause.ACCOUNT),
-    codes.SITE_MODE_CHANGED: Cause.SITE,
+    **dict.fromkeys((codes.SITE_MODE_CHANGED, codes.UNKNOWN_TYPE), Cause.SITE),
     **dict.fromkeys(
         (codes.INVALID_DATA, codes.INVALID_SUBJECT, codes.INVALID_HEADER, codes.INVALID_TAG), Cause.CONTENT
     ),
@@ -79,8 +79,8 @@ _OWN: Final[dict[str, Cause]] = {
 # Nothing was made of it: the code comes from before any bytes, and no key was used.
 UNPREPARED: Final = frozenset(
     {
-        *(codes.INVALID_DATA, codes.INVALID_RECIPIENT, codes.INVALID_SENDER, codes.INVALID_REPLY_TO),
-        *(codes.INVALID_SUBJECT, codes.INVALID_HEADER, codes.INVALID_TAG, codes.INVALID_KEY),
+        *(codes.INVALID_DATA, codes.UNKNOWN_TYPE, codes.INVALID_RECIPIENT, codes.INVALID_SENDER),
+        *(codes.INVALID_REPLY_TO, codes.INVALID_SUBJECT, codes.INVALID_HEADER, codes.INVALID_TAG, codes.INVALID_KEY),
         *(codes.EMPTY_BODY, codes.TOO_LARGE),
     }
 )

@@ -12,6 +12,7 @@ WINDOW_OVER: Final = "window_over"
 EXPIRED: Final = "expired"
 NO_LONGER_WANTED: Final = "no_longer_wanted"
 INVALID_DATA: Final = "invalid_data"
+UNKNOWN_TYPE: Final = "unknown_type"
 BYTES_ERASED: Final = "bytes_erased"
 INVALID_RECIPIENT: Final = "invalid_recipient"
 INVALID_SENDER: Final = "invalid_sender"
@@ -48,6 +49,7 @@ REVIEW_CODES: Final[dict[str, str]] = {
     EXPIRED: "The notification's expiry passed before the provider accepted it.",
     NO_LONGER_WANTED: "The application said that this notification is not wanted any more.",
     INVALID_DATA: "The data does not fit the type or its template, so nothing could be prepared.",
+    UNKNOWN_TYPE: "The worker that took it does not know its type, so nothing could be prepared.",
     BYTES_ERASED: "The frozen message was erased before it was accepted, so the same bytes cannot be sent again.",
     INVALID_RECIPIENT: "The recipient's address is not one that can be sent to.",
     INVALID_SENDER: "The sender has no address, or holds a line break or another control character.",

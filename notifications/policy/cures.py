@@ -17,6 +17,10 @@ _CONTENT: Final = (
 )
 _TYPE: Final = "Mend the type in the application's code, then retry: it is prepared anew from the same data."
 _DATA: Final = "Close it, and enqueue it anew under another report ID: a retry has the same key."
+_WORKERS: Final = (
+    "Install the type's package beside this site's workers, name it in NOTIFYOPS_APPS there, restart them; then retry "
+    "the whole group."
+)
 _SITE: Final = "Retry: it is prepared anew for what this site is now; or set the site back first."
 _CAUSE: Final = "Find out what the mail server refuses, mend that, then retry under a new key."
 _RETRY: Final = "Retry once the network and the provider are well again: nothing was sent."
@@ -60,6 +64,7 @@ CURES: Final[dict[str, str]] = {
     codes.EXPIRED: _DECIDE,
     codes.NO_LONGER_WANTED: _DECIDE,
     codes.INVALID_DATA: _CONTENT,
+    codes.UNKNOWN_TYPE: _WORKERS,
     codes.BYTES_ERASED: _ASK,
     codes.INVALID_RECIPIENT: _ADDRESS,
     codes.INVALID_SENDER: _ACCOUNT,

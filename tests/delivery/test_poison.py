@@ -151,9 +151,11 @@ def test_an_adapter_that_gives_back_nonsense_is_an_adapter_with_a_fault(place: W
 
 def test_a_type_that_this_release_does_not_know_asks_a_person(place: Workplace) -> None:
     """An older worker meets a newer release's notification: it must neither guess nor stop."""
-    place.enqueue("unknown")
+    intent = place.enqueue("unknown")
     assert place.claim(place.shop(types=Registry())) == []
     assert place.states() == {"unknown": "needs_review"}
+    row = place.intent(intent)
+    assert (row.error_code, row.next_action, row.known) == ("unknown_type", "retry_new_key", "invalid")
 
 
 def test_data_that_no_longer_fits_its_type_asks_a_person_and_nothing_is_sent(place: Workplace) -> None:

@@ -184,7 +184,7 @@ def test_tail_prints_the_newest_entries_oldest_first() -> None:
     for number in range(3):
         notify("enqueue", "report_approved", f"demo-{number}", "ana@example.com", "--data", '{"title": "Q3"}')
     lines = notify("tail", "-n", "2").out.splitlines()
-    assert [line.split()[1] for line in lines] == ["report-approved/demo-1", "report-approved/demo-2"]
+    assert [line.split()[2] for line in lines] == ["report-approved/demo-1", "report-approved/demo-2"]
     assert "pending → needs_review" in lines[0]
     documents = [json.loads(line) for line in notify("tail", "--json").out.splitlines()]
     assert [one["id"] for one in documents] == [f"report-approved/demo-{n}" for n in range(3)]

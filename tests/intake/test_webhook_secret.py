@@ -33,7 +33,7 @@ def test_it_prints_one_secret_for_each_of_the_accounts_the_newest_first() -> Non
     [
         (("other", TO), "no account other"),
         (("resend", TO), "no account resend of kind webhook"),
-        (("hooks", "https://Hooks.example.com"), "lower-case"),
+        (("hooks", "https://Hooks.example.com"), "small letters"),
         (("hooks", "ana@example.com"), "must begin with https://"),
     ],
 )
