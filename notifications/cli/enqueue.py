@@ -9,6 +9,7 @@ from django.db import transaction
 
 from notifications import outbox
 from notifications.cli.terminal import DATA_HELP, Refused, Terminal, parsed_data, rows
+from notifications.command_line import strange_workspace
 
 OPTIONS = tuple(outbox.Options.__annotations__)
 _EXPIRED = """
@@ -32,6 +33,8 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
     """Enqueue in a transaction of its own, and print what is owed now."""
     data = parsed_data(options["data"], terminal)
     given: outbox.Options = {name: options[name] for name in OPTIONS if options[name] is not None}  # type: ignore[assignment]
+    workspace = options["workspace"] or ""
+    is_strange = bool(strange_workspace(workspace))  # asked before: afterwards it is used
     try:
         with transaction.atomic():
             owed = outbox.enqueue(options["notification_type"], options["report_id"], options["to"], data, **given)
@@ -43,6 +46,11 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
         )
     else:
         terminal.line(f"{owed.notification_id}: {'created' if owed.created else 'was there already'}, {owed.state}")
+    if is_strange and owed.created:
+        terminal.say(
+            f"It is the first notification of the workspace {workspace}. If that is not a new one, check its spelling; "
+            f"capital letters count."
+        )
     for late in rows(_EXPIRED, [owed.id]):
         terminal.say(
             f"It expired at {late['expires_at']:%Y-%m-%d %H:%M:%S} UTC already: it is cancelled as expired, "

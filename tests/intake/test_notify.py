@@ -243,3 +243,12 @@ def test_every_verb_has_a_page_of_help_and_an_unknown_one_is_refused(capsys: pyt
         assert "usage:" in capsys.readouterr().out
     with pytest.raises(CommandError, match="invalid choice"):
         notify("no-such-verb")
+
+
+def test_the_first_notification_of_a_workspace_is_told_as_such_and_no_other() -> None:
+    """A mistyped name cannot be taken back: what it made is sent."""
+    words = ("ana@example.com", "--data", '{"title": "Q3"}')
+    first = notify("enqueue", "report_approved", "r-1", *words, "--workspace", "nix")
+    assert "It is the first notification of the workspace nix." in first.err
+    for again in (("r-1", *words, "--workspace", "nix"), ("r-2", *words, "--workspace", "nix"), ("r-3", *words)):
+        assert "first notification" not in notify("enqueue", "report_approved", *again).err
