@@ -58,7 +58,6 @@ class IntentAdmin(ReadOnlyAdmin):
     """The newest intents, and any by its notification id. The console searches by more."""
 
     search_fields = ("notification_id",)
-    search_help_text = _("A whole notification id. The console also searches by report ID and by prefix.")
 
     list_display = (
         "notification_id",
@@ -95,7 +94,6 @@ class LogEntryAdmin(ReadOnlyAdmin):
     """The newest entries of the log, and all of any one notification."""
 
     search_fields = ("intent__notification_id",)
-    search_help_text = _("A whole notification id: all that the log says of it.")
 
     list_display = ("id", "at", "case", "seq", "kind", "from_state", "to_state", "attempt", "outcome", "code", "actor")
     fields = (

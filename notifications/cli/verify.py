@@ -39,7 +39,7 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
     else:
         first, last = rows(RANGE)[0].values()
     entries, faults = 0, []
-    with terminal.progress(last - first + 1, "intents") as told:
+    with terminal.progress(last - first + 1, "intent numbers") as told:
         for start, end in doctor.chunks(first, last, CHUNK):
             faults += rows(
                 "SELECT v.*, i.notification_id FROM notifyops_private.verify_v1(%s, %s) v "

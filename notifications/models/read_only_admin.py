@@ -18,13 +18,17 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]
     @cached_property
     def count(self) -> int:
         """Count up to the cap."""
-        rows: QuerySet[Model] = self.object_list  # type: ignore[assignment]  # the admin pages through querysets
-        return rows.order_by()[:MOST_ROWS].count()
+        return min(self._seen, MOST_ROWS)
 
     @property
     def is_cut(self) -> bool:
-        """Tell whether there may be more rows than are listed."""
-        return self.count >= MOST_ROWS
+        """Tell whether there are more rows than are listed."""
+        return self._seen > MOST_ROWS
+
+    @cached_property
+    def _seen(self) -> int:
+        rows: QuerySet[Model] = self.object_list  # type: ignore[assignment]  # the admin pages through querysets
+        return rows.order_by()[: MOST_ROWS + 1].count()
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django has no such brackets at run time

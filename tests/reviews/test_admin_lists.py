@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from notifications.models import read_only_admin
+from notifications.models import LogEntry, read_only_admin
 from tests.reviews import cases
 from tests.reviews.cases import login, make_case
 
@@ -26,6 +26,9 @@ def shown(where: str, **query: str) -> str:
 def test_a_list_that_is_cut_says_so_and_one_that_is_whole_does_not(where: str, monkeypatch) -> None:
     for number in range(3):
         make_case(cases.UNKNOWN, f"r-{number}")
+    assert "There are more" not in shown(where)
+    rows = {LISTS[0]: 3, LISTS[1]: LogEntry.objects.count()}[where]
+    monkeypatch.setattr(read_only_admin, "MOST_ROWS", rows)
     assert "There are more" not in shown(where)
     monkeypatch.setattr(read_only_admin, "MOST_ROWS", 2)
     assert "There are more: only the newest 2 are listed." in shown(where)
