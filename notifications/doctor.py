@@ -85,22 +85,27 @@ def check_all(*, using: str = "default", progress: Callable[[int], object] = lam
     yield from check_site(using=using)
     yield from _rows(_ORPHANS, [], using)
     first, last = id_range(using=using)
-    for start, end in chunks(first, last, CHUNK, using=using):
+    for start, end, covered in chunks(first, last, CHUNK, using=using):
         yield from _rows(
             "SELECT d.* FROM (SELECT coalesce(array_agg(id), '{}') AS ids FROM notifyops_private.notifications_intent"
             " WHERE id BETWEEN %s AND %s) i, notifyops_private.doctor_v1(i.ids) d",
             [start, end],
             using,
         )
-        progress(end + 1 - start)
+        progress(covered)
 
 
-def chunks(first: int, last: int, size: int, *, using: str = "default") -> Iterator[tuple[int, int]]:
-    """Give the range in parts of at most `size`, past what is empty: a recovery leaves out a thousand million."""
+def chunks(first: int, last: int, size: int, *, using: str = "default") -> Iterator[tuple[int, int, int]]:
+    """Give the range in parts of at most `size`, past what is empty: a recovery leaves out a thousand million.
+
+    Each part is its first and its last id, and how many ids it brings the check further, the empty ones before it too.
+    """
     start: int | None = first
+    done = first - 1
     while start is not None and start <= last:
         end = min(start + size - 1, last)
-        yield start, end
+        yield start, end, end - done
+        done = end
         with connections[using].cursor() as cursor:
             cursor.execute(_NEXT, [end, end])
             (start,) = cursor.fetchone() or (None,)

@@ -40,6 +40,7 @@ class Row:
     meaning: str
     next_action: Sentence
     rule: str
+    icon: str
     first: Sentence
     protection: str
     left: str
@@ -104,7 +105,9 @@ def read(query: QueryDict, standing: Standing, person: Person) -> dict[str, Any]
 
 def _row(intent: Intent, standing: Standing, person: Person) -> Row:
     now = standing.now
-    said, first = advice_on(intent, person, now).words, _first(intent)
+    advice, first = advice_on(intent, person, now), _first(intent)
+    said = advice.words
+    rule = intent.next_action or "" if _is_rule(intent) and (not first or said == first) else ""
     stands = Protection.NOT_STARTED if _is_answered(intent) else protection(intent.safe_until, now)
     is_open = stands is Protection.OPEN and intent.safe_until is not None
     in_review = intent.state == State.NEEDS_REVIEW
@@ -121,7 +124,8 @@ def _row(intent: Intent, standing: Standing, person: Person) -> Row:
         code_label=hints.label(intent.error_code),
         meaning=hints.meaning(hints.standing_code(intent)),
         next_action=said,
-        rule=intent.next_action or "" if in_review and _is_rule(intent) and (not first or said == first) else "",
+        rule=rule if in_review else "",
+        icon=(rule or advice.verb or "wait") if in_review and said else "",
         first=first if in_review and said != first else "",
         protection=stands.value,
         left=hints.span(intent.safe_until - now) if is_open and intent.safe_until else "",

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from django.core.management.base import CommandParser
 
-from notifications.cli.terminal import Terminal, check_number, rows
+from notifications.cli.terminal import Terminal, check_number, moment, rows
 from notifications.command_line import LARGEST
 
 PART: Final = 500
@@ -57,5 +57,5 @@ def _print(row: dict[str, Any], options: dict[str, Any], terminal: Terminal) -> 
     place = f"{row['workspace']}:" if row["workspace"] else ""
     because = " ".join(str(part) for part in (row["code"], row["reason_code"]) if part is not None)
     key = f"{place}{row['notification_id']} #{row['seq']}"
-    terminal.line(f"{row['position']} {row['at']:%Y-%m-%d %H:%M:%S} {key} {row['outcome']} {because}".rstrip())
+    terminal.line(f"{row['position']} {moment(row['at'])} {key} {row['outcome']} {because}".rstrip())
     terminal.out.flush()

@@ -7,7 +7,7 @@ from typing import Any, Final
 from django.core.management.base import CommandParser
 
 from notifications.cli import story
-from notifications.cli.terminal import Terminal
+from notifications.cli.terminal import Terminal, moment
 from notifications.cli.terminal import shown as text_of
 from notifications.policy.codes import AWAITING_APPROVAL
 from notifications.states import EntryKind, State
@@ -43,7 +43,7 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
         ("seq", "at", "entry", "from", "to", "attempt", "gen", "outcome", "code", "actor", "reason"),
         (
             (
-                entry["seq"], f"{entry['at']:%Y-%m-%d %H:%M:%S}", entry["kind"], entry["from_state"], entry["to_state"],
+                entry["seq"], moment(entry["at"]), entry["kind"], entry["from_state"], entry["to_state"],
                 entry["attempt"] or None, entry["generation"], _outcome(entry), _code(entry), entry["actor"],
                 entry["reason_code"],
             )

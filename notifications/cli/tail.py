@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django.core.management.base import CommandParser
 
-from notifications.cli.terminal import Terminal, check_number, rows
+from notifications.cli.terminal import Terminal, check_number, moment, rows
 
 QUERY: Final = """
     SELECT l.id AS entry_id, i.notification_id AS id, i.workspace, l.seq, l.at, l.kind, l.from_state, l.to_state,
@@ -62,7 +62,5 @@ def _print(row: dict[str, Any], options: dict[str, Any], terminal: Terminal) -> 
     # An id that we chose begins with its workspace.
     is_named = not row["workspace"] or row["id"].startswith(f"{row['workspace']}/")
     place = "" if is_named else f"{row['workspace']}:"
-    terminal.line(
-        f"{row['at']:%Y-%m-%d %H:%M:%S}Z {place}{row['id']} #{row['seq']} {row['kind']}: {move} {because}".rstrip()
-    )
+    terminal.line(f"{moment(row['at'])} {place}{row['id']} #{row['seq']} {row['kind']}: {move} {because}".rstrip())
     terminal.out.flush()

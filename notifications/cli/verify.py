@@ -40,14 +40,14 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
         first, last = rows(RANGE)[0].values()
     entries, faults = 0, []
     with terminal.progress(last - first + 1, "intent numbers") as told:
-        for start, end in doctor.chunks(first, last, CHUNK):
+        for start, end, covered in doctor.chunks(first, last, CHUNK):
             faults += rows(
                 "SELECT v.*, i.notification_id FROM notifyops_private.verify_v1(%s, %s) v "
                 "LEFT JOIN notifyops_private.notifications_intent i ON i.id = v.intent_id ORDER BY v.intent_id, v.seq",
                 [start, end],
             )
             entries += rows(COUNT, [start, end])[0]["count"]
-            told(end - start + 1)
+            told(covered)
     if options["json"]:
         terminal.json({"entries": entries, "faults": faults})
     else:

@@ -150,6 +150,7 @@ def test_at_the_terminal_one_begins_where_one_ended(place: Workplace) -> None:
     assert [line.split()[3:] for line in first.out.splitlines()] == [
         [f"report-ready/r-{n}", "#1", "closed", "duplicate"] for n in range(2)
     ]
+    assert all(line.split()[2].endswith("Z") for line in first.out.splitlines())
     position = first.out.splitlines()[-1].split()[0]
     rest = [json.loads(line) for line in notify("outcomes", "--after", position, "--json").out.splitlines()]
     assert [(one["notification_id"], one["outcome"]) for one in rest] == [("report-ready/r-2", "closed")]

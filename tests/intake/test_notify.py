@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +185,9 @@ def test_tail_prints_the_newest_entries_oldest_first() -> None:
         notify("enqueue", "report_approved", f"demo-{number}", "ana@example.com", "--data", '{"title": "Q3"}')
     lines = notify("tail", "-n", "2").out.splitlines()
     assert [line.split()[2] for line in lines] == ["report-approved/demo-1", "report-approved/demo-2"]
+    for line in lines:
+        at = datetime.strptime(" ".join(line.split()[:2]), "%Y-%m-%d %H:%M:%S%z")
+        assert at.utcoffset() == timedelta(0)
     assert "pending → needs_review" in lines[0]
     documents = [json.loads(line) for line in notify("tail", "--json").out.splitlines()]
     assert [one["id"] for one in documents] == [f"report-approved/demo-{n}" for n in range(3)]

@@ -94,6 +94,13 @@ def test_a_row_says_what_was_suggested_at_first_where_more_is_known_since() -> N
     )
 
 
+@pytest.mark.parametrize("steps", [cases.UNKNOWN, cases.ABSENT, cases.FOUND_TWICE, cases.COMPLAINED, cases.NOT_SENT])
+def test_what_a_row_suggests_has_an_icon_whatever_it_stands_on(steps: Any) -> None:
+    intent = make_case(steps)
+    html = login("olga").get(f"/reviews/?q={intent.notification_id}").content.decode()
+    assert re.search(r'class="c-next"[^>]*><span><svg ', html)
+
+
 def test_a_retry_is_advised_once_the_account_was_changed() -> None:
     intent = make_case(refused(403, "validation_error"))
     assert (head(page(intent)), marked(page(intent))) == ("Mend the account, then retry", [])

@@ -1,0 +1,43 @@
+"""Every time that the terminal prints for a person says that it is UTC; every line names its workspace once."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from notifications import doctor
+from tests.intake.notify_cli import notify
+
+pytestmark = pytest.mark.django_db(databases=["default"])
+
+_TIME = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?( UTC|Z)?")
+
+
+def enqueue(report_id: str, *options: str) -> None:
+    answer = notify("enqueue", "report_approved", report_id, "ana@example.com", "--data", '{"title": "Q3"}', *options)
+    assert answer.code == 0, answer.err
+
+
+@pytest.mark.parametrize("verb", [("show", "report-approved/r-1"), ("explain", "report-approved/r-1"), ("tail",)])
+def test_every_printed_time_names_its_zone(verb: tuple[str, ...]) -> None:
+    enqueue("r-1")
+    found = [match[1] for match in _TIME.finditer(notify(*verb).out)]
+    assert found
+    assert None not in found
+
+
+def test_tail_names_a_workspace_once() -> None:
+    enqueue("r-1", "--workspace", "acme")
+    enqueue("r-2", "--workspace", "acme", "--notification-id", "mine")
+    printed = [line.split()[2] for line in notify("tail").out.splitlines()]
+    assert printed == ["acme/report-approved/r-1", "acme:mine"]
+
+
+def test_what_is_told_of_a_check_adds_up_to_the_whole_range_where_numbers_are_missing() -> None:
+    enqueue("r-1")
+    first, last = doctor.id_range()
+    # Numbers before the first one and between are empty, as after a recovery that leaves many out.
+    parts = list(doctor.chunks(first - 1_000, last, 1))
+    assert sum(covered for _, _, covered in parts) == last - first + 1_001
+    assert len(parts) == 2
