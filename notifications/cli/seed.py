@@ -68,8 +68,7 @@ def attempt(outcome: Outcome, code: str | None, to_state: State, **facts: Any) -
         "window_s": _WINDOW_S if unknown else None,
         "failure": outcome in (Outcome.NOT_SENT, Outcome.UNKNOWN),
         "delay_s": 0.0 if to_state == State.RETRY else None,
-        # The entries of a story bear the time of its making: a call of ten seconds would contradict them.
-        "duration_ms": None,
+        "duration_ms": None,  # the entries bear the time of the story's making: ten seconds would contradict them
     }
     return Step(EntryKind.CLAIMED), Step(EntryKind.RESULT, base | facts)
 
