@@ -17,6 +17,8 @@ from notifyops.env import BadValue, Environment
 NAME: Final = "NOTIFYOPS_TRUSTED_PROXIES"
 # What servers call the far end of a UNIX socket: nothing.
 UNIX: Final = "unix"
+# Set where something was claimed and not believed: then even this machine's own address is no sign of who asks.
+UNTRUSTED: Final = "notifyops.claims"
 # What a proxy says and a stranger may only claim.
 CLAIMS: Final = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_FORWARDED_HOST", "HTTP_FORWARDED")
 # `1.2.3.4:567`, `[2001:db8::1]:567` or either without a port. Source: RFC 7239 section 6, which Azure and others follow
@@ -75,8 +77,8 @@ def judge(meta: dict[str, Any]) -> None:
     """Walk back from the nearest host while each is a proxy of ours: the first that is none is the client."""
     nearest = str(meta.get("REMOTE_ADDR") or "")
     if not is_trusted(nearest):
-        for name in CLAIMS:
-            meta.pop(name, None)
+        claimed = [name for name in CLAIMS if meta.pop(name, None) is not None]
+        meta[UNTRUSTED] = bool(claimed)
         return
     for hop in reversed(str(meta.get("HTTP_X_FORWARDED_FOR", "")).split(",")):
         address = _address(hop)

@@ -205,6 +205,8 @@ NOTIFYOPS_STEP_UP_S = _env.whole("NOTIFYOPS_STEP_UP_S", 900, low=30, high=86_400
 NOTIFYOPS_SESSION_IDLE_S = _env.whole("NOTIFYOPS_SESSION_IDLE_S", 7200, low=60, high=604_800)
 SESSION_COOKIE_AGE = NOTIFYOPS_SESSION_S = _env.whole("NOTIFYOPS_SESSION_S", 43_200, low=60, high=1_209_600)
 NOTIFYOPS_TRUSTED_PROXIES = proxy.trusted(_env)
+# Who may read /metrics from elsewhere.
+NOTIFYOPS_METRICS_TOKEN = _env.secret("NOTIFYOPS_METRICS_TOKEN", pattern=r"[!-~]{16,200}", allowed="16 to 200 signs")
 # Cookies, headers, TLS, and the apps that lock logins and check codes: each named in safety.py.
 globals().update(
     safety.settings(site=NOTIFYOPS_SITE, site_mode=NOTIFYOPS_SITE_MODE, is_behind_proxy=bool(NOTIFYOPS_TRUSTED_PROXIES))
@@ -213,6 +215,7 @@ LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 LANGUAGE_CODE = NOTIFYOPS_LANGUAGE = _env.choice("NOTIFYOPS_LANGUAGE", "en", ("en", "zh-hans"))
 LOCALE_PATHS = [BASE_DIR / place / "locale" for place in ("notifications", "reviews", "reviews/signin")]
 USE_I18N = True
+FORMAT_MODULE_PATH = "notifyops.formats"
 USE_TZ = True
 TIME_ZONE = "UTC"
 STATIC_URL = "/static/"

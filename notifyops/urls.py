@@ -8,6 +8,7 @@ from django.templatetags.static import static
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from notifications.metrics import metrics
 from notifyops import probes
 from reviews import theme
 from reviews.signin.login import Login
@@ -29,6 +30,7 @@ urlpatterns = [
     path("favicon.ico", RedirectView.as_view(url=static("favicon.svg"), permanent=True)),
     path("healthz", probes.healthz, name="healthz"),
     path("readyz", probes.readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
 ]
 
 handler403 = "reviews.signin.errors.forbidden"

@@ -13,13 +13,14 @@ from django.utils.translation import gettext as _
 from notifications.delivery import reconcile
 from notifications.models import Intent, LogEntry
 from reviews import door_words, holds, reading, rules, steps
-from reviews.consent import check_risk, checked_way
+from reviews.consent import NO_SUCH_EVIDENCE, check_risk, checked_way
 from reviews.holding import give
 from reviews.models import HOLDING, VERBS, Note, Review
 from reviews.person import Person
 from reviews.reasons import check_reason
 from reviews.record import Done, Order, done_before, review_fields, snapshot, write_note, write_refusal, write_review
 from reviews.refusals import (
+    BadReason,
     ChangedMeanwhile,
     NotAllowedNow,
     NotPermitted,
@@ -86,6 +87,8 @@ def check_rules(step: steps.Step, text: str) -> Order:
         raise forbidden
     if step.verb == "retry" and step.situation.is_past_window(step.now):
         check_risk(step.order, step.code, text)
+    elif step.verb == "retry" and step.code not in rules.reasons("retry", step.situation, step.now):
+        raise BadReason(NO_SUCH_EVIDENCE, word="no_such_evidence", field="reason_code")
     return checked_way(step, text)
 
 

@@ -25,6 +25,10 @@ log = logging.getLogger(__name__)
 ONLY_EVIDENCE: Final = gettext_lazy(
     "Past the key's window only “Evidence that nothing arrived” is a reason for a retry."
 )
+NO_SUCH_EVIDENCE: Final = gettext_lazy(
+    "“Evidence that nothing arrived” is a reason only where the provider has said so of an attempt that may have been "
+    "accepted, within ten minutes: ask the provider, or choose another reason."
+)
 # How long a case may be set aside, in minutes.
 WAIT: Final = range(5, 7 * 24 * 60 + 1)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
+from unicodedata import east_asian_width
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -19,6 +20,10 @@ from reviews.words import STATES, Badge
 _STEP: Final = 128
 _MARGIN: Final = 60
 _RADIUS: Final = 19
+# The widest a sign gets at the timeline's 12 px, Latin and Chinese, and what stays free beside the words.
+_NARROW: Final = 7
+_WIDE: Final = 13
+_AIR: Final = 6
 # Where there are more, the newest are drawn; the table holds all.
 MOST: Final = 12
 _RUNNING: Final = Badge(_("still running"), "loader", "busy")
@@ -70,7 +75,14 @@ def draw(attempts: Sequence[Attempt], state: str) -> Picture:
     if shown and shown[-1].ended_at is not None:
         now = STATES[state]
         stops.append(Stop(_MARGIN + len(shown) * _STEP, now, gettext("now"), now.word, gap=" "))
-    return Picture(tuple(stops), 2 * _MARGIN + max(len(stops) - 1, 0) * _STEP)
+    return Picture(tuple(stops), _MARGIN + max(len(stops) - 1, 0) * _STEP + max(_MARGIN, _half_of(stops[-1:])))
+
+
+def _half_of(last: Sequence[Stop]) -> int:
+    """Give half the width of the last stop's words: the state may be wider than what stands between two stops."""
+    words = [str(text) for stop in last for text in (stop.title, stop.under)]
+    widths = [sum(_WIDE if east_asian_width(sign) in "WF" else _NARROW for sign in text) for text in words]
+    return max(widths, default=0) // 2 + _AIR
 
 
 def _stop(place: int, attempt: Attempt, before: Attempt | None) -> Stop:

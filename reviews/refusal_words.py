@@ -33,6 +33,7 @@ REFUSALS: Final[dict[str, Sentence]] = REFUSED_BY_THE_DOOR | {
     "text_personal": reasons.TEXT_PERSONAL,
     "text_unprintable": reasons.UNPRINTABLE,
     "only_evidence": consent.ONLY_EVIDENCE,
+    "no_such_evidence": consent.NO_SUCH_EVIDENCE,
     "not_undone": ways.NOT_UNDONE,
     "others_retry": ways.OTHERS_RETRY,
     "own_notification": ways.OWN_NOTIFICATION,

@@ -152,7 +152,7 @@ def reasons(verb: str, situation: Situation, now: datetime) -> tuple[str, ...]:
         return CODES[verb]
     if situation.is_past_window(now):
         return ("evidence_not_sent",)
-    has_evidence = situation.ambiguous and situation.proof_answer == Found.NOT_FOUND
+    has_evidence = situation.ambiguous and _evidence_missing(situation, now) is None
     return tuple(code for code in CODES[verb] if code != "evidence_not_sent" or has_evidence)
 
 

@@ -111,7 +111,7 @@ VERBS: Final[dict[str, Sentence]] = {
 DONE: Final[dict[str, Sentence]] = {
     "retry": _("Retry queued: one attempt, by the next free worker."),
     "undo": _("Retry undone: the case needs review again, and nothing was tried."),
-    "query": _("The question is queued: within seconds the answer stands in the log."),
+    "query": _("The question is queued: within a minute the answer stands in the log."),
     "adopt": _("Adopted: the case counts as accepted, and nothing was sent."),
     "approve": _("Approved: the notification is queued."),
     "decline": _("Declined: nothing is sent, and the record says who said no."),

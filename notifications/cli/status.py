@@ -85,6 +85,7 @@ RECEIPTS: Final = """
     JOIN notifyops_private.notifications_providerevent e ON e.id = p.event_id,
     (SELECT notifyops_private.clock_v1() AS now OFFSET 0) t
 """
+TASKS: Final = "SELECT count(*) AS count FROM notifyops_private.django_q_ormq"
 _VERDICTS: Final[dict[Overall, str]] = {
     Overall.STANDS_STILL: "Delivery stands still: see below.",
     Overall.HELD_UP: "Delivery is held up: an account is not called, see below.",
@@ -114,18 +115,11 @@ def figures() -> dict[str, Any]:
     counted = rows("SELECT state, count(*) AS count FROM notifyops_private.notifications_intent GROUP BY state")
     by_state = {row["state"]: row["count"] for row in counted}
     due, waiting, review, receipts = rows(DUE)[0], rows(WAITING)[0], rows(REVIEW)[0], rows(RECEIPTS)[0]
-    tasks = rows("SELECT count(*) AS count FROM notifyops_private.django_q_ormq")[0]["count"]
+    tasks = rows(TASKS)[0]["count"]
     workers, circuits, pauses = rows(WORKERS), rows(CIRCUITS), rows(PAUSES)
     trouble = site.trouble(settings.NOTIFYOPS_SITE)
-    verdict = overall(
-        workers=sum(one["beat_age_s"] < BEAT_S for one in workers),
-        circuits=sum(one["open"] for one in circuits),
-        pauses=len(pauses),
-        mode=settings.NOTIFYOPS_SITE_MODE,
-        troubled=bool(trouble),
-    )
     return {
-        "delivery": verdict.value,
+        "delivery": verdict(workers, circuits, len(pauses), trouble).value,
         "site": {
             "name": settings.NOTIFYOPS_SITE,
             "mode": settings.NOTIFYOPS_SITE_MODE,
@@ -136,13 +130,29 @@ def figures() -> dict[str, Any]:
         "oldest_due_s": due["oldest_s"],
         "waiting": waiting["count"],
         "oldest_waiting_s": waiting["oldest_s"],
-        "per_minute": rows(PER_MINUTE, [[str(one) for one in them] for them in _STOPS.values()])[0],
+        "per_minute": per_minute(),
         "workers": workers,
         "circuits": circuits,
         "pauses": pauses,
         "receipts": {"waiting": receipts["count"], "oldest_s": receipts["oldest_s"]},
         "queue": {"review": review["count"], "oldest_review_s": review["oldest_s"], "tasks": tasks},
     }
+
+
+def verdict(workers: list[dict[str, Any]], circuits: list[dict[str, Any]], pauses: int, trouble: str | None) -> Overall:
+    """Give how delivery stands, by the rows of WORKERS and CIRCUITS; `trouble`: why nothing is sent at all."""
+    return overall(
+        workers=sum(one["beat_age_s"] < BEAT_S for one in workers),
+        circuits=sum(one["open"] for one in circuits),
+        pauses=pauses,
+        mode=settings.NOTIFYOPS_SITE_MODE,
+        troubled=bool(trouble),
+    )
+
+
+def per_minute() -> dict[str, int]:
+    """Count what happened within the last minute: accepted, failed, unknown, held, retried."""
+    return rows(PER_MINUTE, [[str(one) for one in them] for them in _STOPS.values()])[0]
 
 
 def _overall(found: dict[str, Any]) -> str:

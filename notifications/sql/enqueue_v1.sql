@@ -186,7 +186,8 @@ LANGUAGE plpgsql SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
 BEGIN
     PERFORM refuse_v1('NO422', format('%snotification "%s" exists with other content', place, key),
         format('existing: %s', key),
-        'Send the same content again, choose another notification_id and report_id, or name it in supersedes.');
+        'Send the same content again. For another notification give another report_id, and no notification_id that is '
+        'taken; to replace this one give another notification_id, and name this one in supersedes.');
 END $$;
 
 -- All checks come before the first write, so that a refusal leaves nothing behind even where the caller goes on.

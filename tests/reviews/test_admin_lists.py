@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import unescape
 
 import pytest
@@ -31,7 +32,12 @@ def test_a_list_that_is_cut_says_so_and_one_that_is_whole_does_not(where: str, m
     monkeypatch.setattr(read_only_admin, "MOST_ROWS", rows)
     assert "There are more" not in shown(where)
     monkeypatch.setattr(read_only_admin, "MOST_ROWS", 2)
-    assert "There are more: only the newest 2 are listed." in shown(where)
+    html = shown(where)
+    assert "There are more: only the newest 2 are listed." in html
+    foot = re.search(r'<p class="paginator">(.*?)</p>', html, re.DOTALL)
+    assert foot is not None
+    assert "the newest 2" in foot[1]
+    assert "Show all" not in html  # it would not
 
 
 @pytest.mark.parametrize("where", LISTS)
@@ -46,3 +52,8 @@ def test_any_row_is_found_by_its_notification_id_and_by_no_part_of_it(where: str
     assert not [one for one in asked.captured_queries if "LIKE" in one["sql"].upper()]
     nothing = shown(where, q=old.notification_id[:-1])
     assert f"/reviews/{old.pk}/" not in nothing
+
+
+def test_times_are_to_the_second_and_name_their_zone() -> None:
+    intent = make_case(cases.UNKNOWN)
+    assert f"{intent.created_at:%Y-%m-%d %H:%M:%S} UTC" in shown(LISTS[0])

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+from django.utils import translation
+
+from notifications.states import State
 from reviews import picture
 from reviews.story import Attempt
 from reviews.words import OUTCOMES
@@ -36,3 +40,12 @@ def test_of_many_the_newest_are_drawn_and_none_is_no_picture() -> None:
     assert [stop.title for stop in found.stops[:1]] == ["19 · auto"]
     assert len(found.stops) == picture.MOST + 1
     assert picture.draw([], "pending").stops == ()
+
+
+@pytest.mark.parametrize(("language", "widest"), [("en", 7), ("zh-hans", 13)])
+@pytest.mark.parametrize("state", [str(state) for state in State])
+def test_the_words_of_the_last_stop_fit(state: str, language: str, widest: int) -> None:
+    with translation.override(language):
+        found = picture.draw([attempt(1, NOON)], state)
+        words = str(found.stops[-1].under)
+        assert found.stops[-1].x + len(words) * widest / 2 <= found.width

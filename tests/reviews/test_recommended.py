@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
 from notifications.cli import seed
 from notifications.models import Intent, LogEntry, Question
 from notifications.states import Found
-from reviews import actions
+from reviews import actions, evidence
+from reviews.models import Review
 from reviews.person import from_host
 from reviews.refusals import NotAllowedNow
 from tests.reviews import cases
@@ -137,3 +140,23 @@ def test_erased_bytes_of_what_was_not_sent_are_prepared_anew_by_a_retry() -> Non
         )
     actions.perform("retry", intent.pk, order(intent, "code_fixed"), from_host())
     assert Intent.objects.get(pk=intent.pk).state == "retry"
+
+
+@pytest.mark.parametrize("steps", [cases.NOT_SENT, cases.UNKNOWN, ABSENT_IN_WINDOW], ids=["sent", "asked", "stale"])
+def test_evidence_that_is_not_there_is_no_reason_on_any_way(steps: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the form does not offer gets onto the record by no hand-made form and from no terminal."""
+    monkeypatch.setattr(evidence, "FRESH", timedelta(0))
+    intent = make_case(steps)
+    assert "evidence_not_sent" not in offered(page(intent))
+    answer = post(login("olga"), intent, "retry", reason_code="evidence_not_sent")
+    assert answer.status_code == 422
+    assert "is a reason only where the provider has said so" in answer.content.decode()
+    with pytest.raises(CommandError, match=r"choose another reason\. \(--reason-code\)"):
+        call_command("review", "retry", intent.notification_id, "--reason-code", "evidence_not_sent")
+    assert Review.objects.filter(intent=intent, outcome="done").count() == 0
+
+
+def test_a_missing_reason_names_the_option_at_the_terminal() -> None:
+    intent = make_case(cases.NOT_SENT)
+    with pytest.raises(CommandError, match=r"Choose a reason: .*\(--reason-code\)"):
+        call_command("review", "retry", intent.notification_id)

@@ -22,8 +22,8 @@ pytestmark = [pytest.mark.django_db(databases=["default", "owner"]), pytest.mark
 TEXT = "The provider has no such message."
 
 
-def sure(intent: Intent) -> Order:
-    return Order(token=uuid4(), seq=intent.seq, reason_code="evidence_not_sent", reason=TEXT, confirmed=True)
+def sure(intent: Intent, code: str = "evidence_not_sent") -> Order:
+    return Order(token=uuid4(), seq=intent.seq, reason_code=code, reason=TEXT, confirmed=True)
 
 
 @pytest.mark.parametrize("steps", [cases.UNKNOWN, cases.ABSENT])
@@ -44,12 +44,13 @@ def test_what_may_be_out_is_not_retried_in_another_mode_and_nothing_is_used_up(s
         ("refused", "site_mode")
     }
     settings.NOTIFYOPS_SITE_MODE = "sandbox"
-    actions.perform("retry", intent.pk, sure(intent), from_host())
+    code = "evidence_not_sent" if steps is cases.ABSENT else "provider_recovered"
+    actions.perform("retry", intent.pk, sure(intent, code), from_host())
 
 
 @pytest.mark.parametrize("steps", [cases.RECIPIENT, cases.SOFT, cases.NOT_SENT])
 def test_what_is_prepared_anew_is_retried_in_any_mode(settings: Any, steps) -> None:
     intent = make_case(steps)
     settings.NOTIFYOPS_SITE_MODE = "live"
-    actions.perform("retry", intent.pk, sure(intent), from_host())
+    actions.perform("retry", intent.pk, sure(intent, "provider_recovered"), from_host())
     assert Intent.objects.get(pk=intent.pk).state == "retry"

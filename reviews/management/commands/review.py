@@ -46,6 +46,10 @@ _OF_THE_TEAM: Final[dict[str, Callable[[dict[str, Any]], tuple[Any, str]]]] = {
 }
 
 
+# Which option mends a field that a refusal names.
+_OPTIONS = {"reason_code": " (--reason-code)", "reason": " (--reason)"}
+
+
 class Command(BaseCommand):
     """Whoever may run it on the host decides with a lead's permissions, recorded as cli:<user>@<host>."""
 
@@ -75,7 +79,7 @@ class Command(BaseCommand):
             try:
                 answer, text = self._run(options)
             except Refused as refused:
-                raise CommandError(str(refused)) from refused
+                raise CommandError(str(refused) + _OPTIONS.get(refused.field, "")) from refused
         if options["json"] and answer is not None:
             self.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2, default=terminal.as_json))
         else:
