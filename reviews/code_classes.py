@@ -50,11 +50,11 @@ _OTHERWISE: Final[dict[str, str]] = {
     **dict.fromkeys(("smtp.mailbox_moved", "smtp.mailbox_disabled", "smtp.mailbox_full"), REFUSED),
     **dict.fromkeys(("webhook.gone", "webhook.not_found", "webhook.redirected"), REFUSED),
     "webhook.forbidden_address": CONTENT,
+    **{code: REFUSED for code in (*codes.TWILIO_CODES, *codes.TELEGRAM_CODES) if cause_of(code) is Cause.ADDRESS},
 }
-_LISTED: Final = (*codes.REVIEW_CODES, *codes.TRANSPORT_CODES, *codes.SMTP_CODES, *codes.WEBHOOK_CODES)
 _OWN: Final[dict[str, str]] = {
     code: _OTHERWISE.get(code, _BY_CAUSE[cause])
-    for code in (*_LISTED, "resend.invalid_key")
+    for code in (*codes.CASE_CODES, "resend.invalid_key")
     if (cause := cause_of(code)) is not None
 }
 # The statuses of a provider's codes, `<provider>.<status>.<name>`.
