@@ -182,8 +182,8 @@ def endpoint_secrets(row: ProviderAccount, url: str) -> list[str]:
 def webhook_keys(references: str, read: Callable[[str], bytes] = key_of) -> list[bytes]:
     """Give the keys that may have signed an account's event: those of every reference that is set on this host.
 
-    `read` gives the key of one secret, or raises ValueError. What cannot sign is left out, and said so in the log by its
-    variable's name.
+    `read` gives the key of one secret, or raises ValueError. What cannot sign is left out, and said so in the log by
+    its variable's name.
     """
     keys = []
     for reference in filter(None, references.split(",")):

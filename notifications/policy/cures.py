@@ -6,6 +6,7 @@ from typing import Final
 
 from notifications.policy import codes
 from notifications.policy.causes import Cause, cause_of
+from notifications.policy.text_codes import TELEGRAM_CODES, TWILIO_CODES
 
 _ASK: Final = "Ask the provider: adopt its answer where it has the message, retry on its word where it has not."
 _ADDRESS: Final = "Correct the address, or close it."
@@ -52,7 +53,7 @@ _NOWHERE: Final = "The provider cannot be asked: find out from the recipient, or
 _REFUSAL: Final = "Find out at the provider what it refuses, mend that, then retry under a new key."
 _SECOND: Final = "Close it as a duplicate, and find out why there were two."
 
-_TEXT_CAUSES: Final = tuple((code, cause_of(code)) for code in (*codes.TWILIO_CODES, *codes.TELEGRAM_CODES))
+_TEXT_CAUSES: Final = tuple((code, cause_of(code)) for code in (*TWILIO_CODES, *TELEGRAM_CODES))
 # For a provider's codes, by their cause.
 BY_CAUSE: Final[dict[Cause, str]] = {
     Cause.ACCOUNT: _ACCOUNT,

@@ -115,5 +115,6 @@ def code_of(status: int, number: int | None) -> str:
 def number_of(value: object) -> int | None:
     """Give a number of Twilio's, five digits as text or as a number; None for anything else."""
     text = str(value) if type(value) is int else value
-    good = isinstance(text, str) and len(text) == 5 and text.isascii() and text.isdigit()
-    return int(text) if good else None  # type: ignore[arg-type]
+    if not isinstance(text, str) or len(text) != 5:
+        return None
+    return int(text) if text.isascii() and text.isdigit() else None
