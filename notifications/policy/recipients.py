@@ -111,7 +111,7 @@ def mask(address: str) -> str:
     local, at, domain = address.rpartition("@")
     if not at:
         return _first(address)
-    if not local and "." not in domain:
+    if not local and domain and "." not in domain:
         return f"@{_first(domain)}"
     return f"{_first(local)}@{_masked_host(domain)}"
 

@@ -76,7 +76,13 @@ ADDRESSES = (
     *("a@example.com;c@example.com", "a@example.com\nBcc: x@example.com", "a@example.com> SIZE=1", "a@b"),
     *("", "a" * 400 + "@example.com", "a\x00@example.com", "a b@example.com", "<a@example.com>", "a@@example.com"),
     *("用户@example.com", "ana@exämple.com", "https://a@hooks.example.com/", "https://hooks.example.com/ x"),
-    *("+4915112345678\n+15550001111", "+49 151 1234", "004915112345678", "+4915112345678,+15550001111", "\uff0b49151123456"),
+    *(
+        "+4915112345678\n+15550001111",
+        "+49 151 1234",
+        "004915112345678",
+        "+4915112345678,+15550001111",
+        "\uff0b49151123456",
+    ),
     *("123456789\n987654321", "12:34", "@acme news", "@", "0", "--1", "\u0661\u0662\u0663", "1" * 17),
 )
 
