@@ -22,7 +22,7 @@ NOTIFYOPS_SITE = _env.text("NOTIFYOPS_SITE", "local", pattern=env.SITE, allowed=
 NOTIFYOPS_SITE_MODE = _env.choice("NOTIFYOPS_SITE_MODE", "sandbox", ("off", "sandbox", "redirect", "live"))
 NOTIFYOPS_REDIRECT_TO = env.redirect_to(_env, site_mode=NOTIFYOPS_SITE_MODE)
 NOTIFYOPS_REDIRECT_PHONE = _env.text(
-    "NOTIFYOPS_REDIRECT_PHONE", pattern=r"\+[1-9][0-9]{7,14}", allowed="a number such as +4915112345678"
+    "NOTIFYOPS_REDIRECT_PHONE", pattern=r"\+[1-9][0-9]{7,14}", allowed="a number such as +447700900123"
 )
 NOTIFYOPS_REDIRECT_CHAT = _env.text(
     "NOTIFYOPS_REDIRECT_CHAT", pattern=r"-?[1-9][0-9]{0,15}|@[A-Za-z][A-Za-z0-9_]{3,31}", allowed="a number or an @name"

@@ -15,7 +15,7 @@ _NUMBER: Final = re.compile(r"\+[1-9][0-9]{7,14}")
 _ALMOST: Final = re.compile(r"[+0-9 ().\u00a0/-]+")
 # Source: core.telegram.org/bots/api (ids have at most 52 significant bits); names have 4 to 32 characters.
 _CHAT: Final = re.compile(r"-?[1-9][0-9]{0,15}|@[A-Za-z][A-Za-z0-9_]{3,31}")
-_EXAMPLE: Final = "for example +4915112345678."
+_EXAMPLE: Final = "for example +447700900123."
 
 
 def is_phone(channel: str) -> bool:
@@ -29,7 +29,7 @@ def is_chat(channel: str) -> bool:
 
 
 def phone_number(text: object) -> str:
-    """Give a number in the form of E.164, such as +4915112345678, trimmed. Raises InvalidAddress.
+    """Give a number in the form of E.164, such as +447700900123, trimmed. Raises InvalidAddress.
 
     Only one way of writing it is taken, since a block and a comparison know an address by its letters.
     """

@@ -100,7 +100,7 @@ def mask(address: str) -> str:
 
     Any text may come in, and no more than its first letters and the top-level domain go out. Of an address that is
     called, whose path may be a secret, `https://h•••.com`; of a phone's, its country and the last two digits,
-    `+49•••78`; of a chat, `1•••` or `@a•••`.
+    `+44•••23`; of a chat, `1•••` or `@a•••`.
     """
     if _DIGITS.fullmatch(address):
         country = _COUNTRY.match(address)

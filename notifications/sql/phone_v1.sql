@@ -25,7 +25,7 @@ LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, notifyops_private, pg_t
 BEGIN
     IF NOT phone_is_plain_v1(recipient) THEN
         PERFORM refuse_v1('NO400', 'recipient is not one plain phone number', 'field: recipient',
-            'Give one such as +4915112345678: + and the country code, 8 to 15 digits, no blank, dash or bracket.');
+            'Give one such as +447700900123: + and the country code, 8 to 15 digits, no blank, dash or bracket.');
     END IF;
 END $$;
 

@@ -20,7 +20,7 @@ from tests.providers.candidate_twilio import REPORTS, SECRET, SENDER
 from tests.providers.text_service import TextService, running_service
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
-NUMBER, CHAT = "+4915112345678", "-1001234567890"
+NUMBER, CHAT = "+447700900123", "-1001234567890"
 DOUBT = (State.NEEDS_REVIEW, "unknown", "query_provider")
 
 
@@ -151,7 +151,7 @@ def test_in_mode_redirect_one_number_and_one_chat_get_everything(place: Workplac
     for name in ("texts", "bot"):
         place.turn(shop_of(place, service, name, **where, redirect_phone="+15550002222", redirect_chat="@acme_test"))
     sent, posted = service.got
-    assert (sent["To"], sent["Body"]) == ("+15550002222", "(+49...78) Q3 (demo-002) is ready.")
+    assert (sent["To"], sent["Body"]) == ("+15550002222", "(+44...23) Q3 (demo-002) is ready.")
     assert (posted["chat_id"], str(posted["text"]).partition("]")[0]) == ("@acme_test", "[-•••")
 
 

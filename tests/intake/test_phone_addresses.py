@@ -48,7 +48,7 @@ def owe(channel: str, to: str, report: str = "demo-001") -> Any:
         return outbox.enqueue("report_ready", report_id=report, to=to, data={"title": "Q3"}, channel=channel)
 
 
-@pytest.mark.parametrize(("channel", "to"), [("sms", "+4915112345678"), ("telegram", "@Acme_News")])
+@pytest.mark.parametrize(("channel", "to"), [("sms", "+447700900123"), ("telegram", "@Acme_News")])
 def test_an_address_is_taken_and_kept_letter_by_letter(channel: str, to: str) -> None:
     assert Content.objects.get(intent_id=owe(channel, to).id).recipient == to
 
@@ -56,10 +56,10 @@ def test_an_address_is_taken_and_kept_letter_by_letter(channel: str, to: str) ->
 @pytest.mark.parametrize(
     ("channel", "to", "what"),
     [
-        ("sms", "+49 151 98765432", "phone number"),
+        ("sms", "+44 7700 900987", "phone number"),
         ("sms", "ana@example.com", "phone number"),
         ("telegram", "t.me/acme", "chat of Telegram"),
-        ("telegram", "+4915198765432", "chat of Telegram"),
+        ("telegram", "+447700900987", "chat of Telegram"),
     ],
 )
 def test_no_door_takes_anything_else(channel: str, to: str, what: str) -> None:

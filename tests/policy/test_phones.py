@@ -15,13 +15,13 @@ from notifications.providers import telegram
 from notifications.providers.base import Unsendable
 from notifications.providers.twilio_message import phone
 
-NUMBERS = ("+4915112345678", "+15550001111", "+29012345", "+999999999999999", "+8613800138000")
+NUMBERS = ("+447700900123", "+15550001111", "+29012345", "+999999999999999", "+8613800138000")
 NO_NUMBERS = (
-    *("", " ", "+", "4915198765432", "004915198765432", "015198765432", "+049151123456", "+49 151 98765432"),
-    *("+49-151-98765432", "+49(151)98765432", "+49.15198765432", "+1234567", "+1234567890123456", "+49151a2345678"),
-    *("+4915198765432\n", "\t+4915198765432", "+4915198765432;ext=1", "tel:+4915198765432", "++4915198765432"),
-    *("\uff0b4915198765432", "+\u0664\u0669\u0661\u0665\u0661\u0661\u0662\u0663", "+4915198765432,+15550001111"),
-    *("ana@example.com", "+4915198765432@example.com", "\u00a0+4915198765432"),
+    *("", " ", "+", "447700900987", "00447700900987", "07700900987", "+04477009009", "+44 7700 900987"),
+    *("+44-7700-900987", "+44(7700)900987", "+44.7700900987", "+1234567", "+1234567890123456", "+44770a900987"),
+    *("+447700900987\n", "\t+447700900987", "+447700900987;ext=1", "tel:+447700900987", "++447700900987"),
+    *("\uff0b447700900987", "+\u0664\u0669\u0661\u0665\u0661\u0661\u0662\u0663", "+447700900987,+15550001111"),
+    *("ana@example.com", "+447700900987@example.com", "\u00a0+447700900987"),
 )
 CHATS = ("1", "123456789", "-1001234567890", "@acme", "@Acme_News", "@a" + "b" * 31, "9" * 16)
 NO_CHATS = (
@@ -64,7 +64,7 @@ def test_anything_else_is_refused_by_a_sentence_that_does_not_repeat_it(channel:
     assert len(text) < 5 or text not in refusal.value.reason
 
 
-@pytest.mark.parametrize("value", [None, 4915112345678, b"+4915112345678", ["+4915112345678"]])
+@pytest.mark.parametrize("value", [None, 447700900123, b"+447700900123", ["+447700900123"]])
 def test_what_is_no_text_is_no_address(value: Any) -> None:
     for channel in ("sms", "telegram"):
         with pytest.raises(InvalidAddress, match="must be text"):
@@ -73,7 +73,7 @@ def test_what_is_no_text_is_no_address(value: Any) -> None:
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("015112345678", "country code"), ("+49 151 12345678", "without blanks"), ("+1234567", "8 to 15 digits"),
+    [("07700900123", "country code"), ("+44 7700 900988", "without blanks"), ("+1234567", "8 to 15 digits"),
      ("ana", "something else than digits"), ("", "is empty")],
 )  # fmt: skip
 def test_the_sentence_says_what_to_mend(text: str, says: str) -> None:
@@ -110,7 +110,7 @@ def test_a_channels_name_says_what_its_addresses_are() -> None:
 @pytest.mark.parametrize(
     ("address", "shown"),
     [
-        ("+4915112345678", "+49•••78"),
+        ("+447700900123", "+44•••23"),
         ("+15550001111", "+1•••11"),
         ("+79161234567", "+7•••67"),
         ("+35312345678", "+353•••78"),

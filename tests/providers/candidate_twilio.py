@@ -15,7 +15,7 @@ ACCOUNT = "AC" + "0a1b2c3d" * 4
 TOKEN = "token-of-the-tests-0123456789abcd"
 SECRET = f"{ACCOUNT}:{TOKEN}"
 SID = "SM" + "4ef9a417" * 4
-TO = "+4915112345678"
+TO = "+447700900123"
 SENDER = "+15550001111"
 REPORTS = Reports("https://shop.example.com/api/v1/providers/texts/events")
 

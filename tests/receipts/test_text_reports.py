@@ -1,4 +1,4 @@
-"""Twilio's reports at our address: signed, known once, in any order, and proof of what a lost answer would have told."""
+"""Twilio's reports at our address: signed, known once, in any order, and proof of what a lost answer hid."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ class Reporter:
     def say(self, status: str, intent: int, error: int | None = None, *, token: str = TOKEN, **more: Any) -> int:
         url = more.pop("url", None) or self.address(intent)
         fields = {
-            "AccountSid": ACCOUNT, "From": SENDER, "To": "+4915112345678", "MessageStatus": status,
+            "AccountSid": ACCOUNT, "From": SENDER, "To": "+447700900123", "MessageStatus": status,
             "MessageSid": more.pop("sid", None) or Intent.objects.get(pk=intent).provider_message_id or SID,
         }  # fmt: skip
-        fields |= {"ErrorCode": str(error), "ErrorMessage": "to +4915112345678"} if error is not None else {}
+        fields |= {"ErrorCode": str(error), "ErrorMessage": "to +447700900123"} if error is not None else {}
         fields |= more
         return self.post(url, fields, signed(url, fields, token))
 
@@ -93,7 +93,7 @@ def test_a_delivery_is_kept_as_catalogued_fields_and_applied(reporter: Reporter)
     row = ProviderEvent.objects.get()
     assert (row.type, row.tag_site, row.tag_intent, row.tag_generation) == ("sms.delivered", "test", intent, 1)
     assert row.provider_message_id == Intent.objects.get(pk=intent).provider_message_id
-    assert "4915112345678" not in repr(vars(row))
+    assert "447700900123" not in repr(vars(row))
     assert (reporter.apply(), parked()) == (1, 0)
     assert stands(intent)[:2] == ("accepted", "delivered")
 
