@@ -13,7 +13,9 @@ from notifications.models import Circuit, DeliveryBlock, Intent, ProviderAccount
 from notifications.providers.base import Provider
 from notifications.providers.telegram import TelegramProvider
 from notifications.providers.twilio import Reports, TwilioProvider
+from notifications.providers.twilio_lookup import TwilioLookup
 from notifications.states import State
+from tests.delivery.asking import ask
 from tests.delivery.workplace import Workplace
 from tests.providers.candidate_telegram import TOKEN
 from tests.providers.candidate_twilio import REPORTS, SECRET, SENDER
@@ -215,3 +217,29 @@ def test_a_flood_makes_the_bot_wait_as_long_as_it_is_told(place: Workplace, serv
     place.later(60)
     place.turn(shop_of(place, service, "bot"))
     assert place.intent(intent).state == State.ACCEPTED
+
+
+def test_a_lost_answer_is_settled_by_the_list_of_its_number(place: Workplace, service: TextService) -> None:
+    service.answers = [None]
+    intent = text(place)
+    place.turn(shop_of(place, service))
+    assert place.intent(intent).known == "unknown"
+    place.later(130)
+    assert ask(place, TwilioLookup(base_url=service.url, secret=SECRET)) == 1
+    row = place.intent(intent)
+    assert (row.state, row.provider_message_id) == (State.ACCEPTED, service.messages[0]["sid"])
+
+
+def test_what_the_list_does_not_hold_is_proven_absent_beside_a_message_of_ours(
+    place: Workplace, service: TextService
+) -> None:
+    text(place, "witness")
+    place.turn(shop_of(place, service))
+    service.answers = [(500, {"code": 20500})]
+    intent = text(place)
+    place.turn(shop_of(place, service))
+    place.later(130)
+    assert ask(place, TwilioLookup(base_url=service.url, secret=SECRET)) == 1
+    assert place.intent(intent).state == State.NEEDS_REVIEW
+    (evidence,) = [entry for entry in place.log(intent) if entry["kind"] == "evidence"]
+    assert evidence["outcome"] == "not_found"

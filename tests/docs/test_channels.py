@@ -6,14 +6,14 @@ import re
 
 import pytest
 
-from notifications.policy import codes
+from notifications.policy.text_codes import TELEGRAM_CODES, TWILIO_CODES
 from notifications.providers.base import Capabilities
 from tests.docs.test_pages import page, section
 from tests.providers.candidates import CANDIDATES
 
 
 def row(kind: str, declared: Capabilities) -> list[str]:
-    repeat = declared.idempotency
+    repeat: str = declared.idempotency
     if declared.idempotency_window is not None:
         repeat += f", {declared.idempotency_window.total_seconds() / 3600:g} h"
     return [f"`{kind}`", repeat, ", ".join(sorted(declared.lookup)) or "–", ", ".join(sorted(declared.receipts)) or "–"]
@@ -25,7 +25,7 @@ def test_the_table_of_promises_is_the_adapters() -> None:
     assert sorted(rows) == sorted(row(one.kind, one.open(9).capabilities) for one in CANDIDATES)
 
 
-@pytest.mark.parametrize(("name", "known"), [("sms.md", codes.TWILIO_CODES), ("telegram.md", codes.TELEGRAM_CODES)])
+@pytest.mark.parametrize(("name", "known"), [("sms.md", TWILIO_CODES), ("telegram.md", TELEGRAM_CODES)])
 def test_every_code_that_a_page_names_is_one_and_every_refusal_is_named(name: str, known: dict[str, str]) -> None:
     kind = next(iter(known)).partition(".")[0]
     named = set(re.findall(rf"`({kind}\.[a-z_]+)`", page(name)))

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from notifications.policy import codes
 from notifications.policy.causes import cause_of
+from notifications.policy.text_codes import TELEGRAM_CODES, TWILIO_CODES
 from notifications.providers import telegram_answers, twilio_errors
 from notifications.providers.base import Provider, Request, SendResult
 from notifications.providers.outcomes import OUTCOMES
@@ -191,8 +191,8 @@ def test_the_token_and_the_chat_are_neither_in_results_nor_in_any_log(caplog: py
 
 
 def test_every_code_of_both_is_listed() -> None:
-    assert twilio_errors.CODES - {twilio_errors.ACCEPTED} == set(codes.TWILIO_CODES)
-    assert telegram_answers.CODES - {telegram_answers.ACCEPTED} == set(codes.TELEGRAM_CODES)
+    assert twilio_errors.CODES - {twilio_errors.ACCEPTED} == set(TWILIO_CODES)
+    assert telegram_answers.CODES - {telegram_answers.ACCEPTED} == set(TELEGRAM_CODES)
     assert len({row.number for row in twilio_errors.ROWS}) == len(twilio_errors.ROWS)
 
 
@@ -204,7 +204,7 @@ def test_no_answer_is_ever_an_acceptance_and_each_has_a_closed_code(status: int,
     assert (OUTCOMES[found] is Outcome.UNKNOWN) >= (500 <= status < 600)
     row = telegram_answers.row_of(status, said, migrated=False)
     assert OUTCOMES[row.result_class] is not Outcome.ACCEPTED
-    assert f"telegram.{row.name}" in codes.TELEGRAM_CODES
+    assert f"telegram.{row.name}" in TELEGRAM_CODES
 
 
 ACCOUNT = candidate_twilio.ACCOUNT

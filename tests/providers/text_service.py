@@ -20,7 +20,7 @@ class TextService:
 
     url: str = ""
     answers: list[tuple[int, dict[str, Any]] | None] = field(default_factory=list)
-    got: list[dict[str, str]] = field(default_factory=list)
+    got: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     messages: list[dict[str, Any]] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
