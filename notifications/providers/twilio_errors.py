@@ -92,8 +92,6 @@ CODES: Final = frozenset({ACCEPTED, MALFORMED, NOT_SMS} | {f"twilio.{row.name}" 
 
 def class_of(status: int, number: int | None) -> ResultClass:
     """Give the class of an answer that is not a success. A 5xx may follow an acceptance, whatever its number says."""
-    if 500 <= status < 600:
-        return ResultClass.UNKNOWN
     row = _BY_NUMBER.get(number) if number is not None else None
     if status == 429 and (row is None or row.result_class is not ResultClass.QUOTA):
         return ResultClass.RATE_LIMITED

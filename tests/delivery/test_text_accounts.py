@@ -170,7 +170,7 @@ def test_a_chat_gets_the_text_and_the_log_no_chat_and_no_token(place: Workplace,
     assert str(got["text"]).startswith("Hello,")
     row = place.intent(intent)
     assert (row.state, row.confirm_at) == (State.ACCEPTED, None)
-    assert row.provider_message_id.endswith("-1")
+    assert str(row.provider_message_id).endswith("-1")
     told = repr(place.log(intent)) + repr(Intent.objects.filter(pk=intent).values())
     assert not [secret for secret in (CHAT, CHAT[1:], TOKEN, TOKEN.partition(":")[2]) if secret in told]
 

@@ -66,7 +66,9 @@ class Reporter:
         return int(answer.status_code)
 
     def address(self, intent: int) -> str:
-        return next(got["StatusCallback"] for got in self.service.got if f"intent={intent}&" in got["StatusCallback"])
+        return next(
+            str(got["StatusCallback"]) for got in self.service.got if f"intent={intent}&" in got["StatusCallback"]
+        )
 
     def apply(self) -> int:
         return Provider(self.place).apply()
