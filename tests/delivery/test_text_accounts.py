@@ -7,19 +7,24 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.db import transaction
 
+from notifications import door
 from notifications.delivery.shop import Account, Shop
+from notifications.door import Entry
 from notifications.models import Circuit, DeliveryBlock, Intent, ProviderAccount
 from notifications.providers.base import Provider
 from notifications.providers.telegram import TelegramProvider
 from notifications.providers.twilio import Reports, TwilioProvider
 from notifications.providers.twilio_lookup import TwilioLookup
 from notifications.states import State
+from reviews.refusals import Refused
 from tests.delivery.asking import ask
 from tests.delivery.workplace import Workplace
 from tests.providers.candidate_telegram import TOKEN
 from tests.providers.candidate_twilio import REPORTS, SECRET, SENDER
 from tests.providers.text_service import TextService, running_service
+from tests.reviews.deciding import correct
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 NUMBER, CHAT = "+447700900123", "-1001234567890"
@@ -243,3 +248,31 @@ def test_what_the_list_does_not_hold_is_proven_absent_beside_a_message_of_ours(
     assert place.intent(intent).state == State.NEEDS_REVIEW
     (evidence,) = [entry for entry in place.log(intent) if entry["kind"] == "evidence"]
     assert evidence["outcome"] == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("channel", "old", "new", "wrong"),
+    [
+        ("sms", NUMBER, "+447700900987", ("+44 7700 900987", "ana@example.com", "@acme_news")),
+        ("telegram", CHAT, "@Acme_News", ("t.me/acme", "ana@example.com", "+447700900987")),
+    ],
+)
+def test_an_address_is_corrected_by_another_of_its_kind_alone(
+    place: Workplace, service: TextService, channel: str, old: str, new: str, wrong: tuple[str, ...]
+) -> None:
+    service.answers = [(400, {"code": 21211, "description": "Bad Request: not enough rights to send text messages"})]
+    intent = place.enqueue(to=old, channel=channel)
+    name = "texts" if channel == "sms" else "bot"
+    place.turn(shop_of(place, service, name))
+    row = place.intent(intent)
+    for address in wrong:
+        with transaction.atomic():
+            entry = Entry(id=intent, seq=row.seq, detail={})
+            assert door.correct(entry, address, actor="user:lena", site_mode="sandbox").refused == "address"
+        with pytest.raises(Refused):
+            correct(row, address)
+    later = correct(row, new)
+    place.later(30)
+    place.turn(shop_of(place, service, name))
+    assert place.intent(later.pk).state == State.ACCEPTED
+    assert str(service.got[-1].get("To", service.got[-1].get("chat_id"))) == new
