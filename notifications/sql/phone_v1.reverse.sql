@@ -1,6 +1,2 @@
-DROP FUNCTION IF EXISTS notifyops_private.check_chat_v1(text);
-DROP FUNCTION IF EXISTS notifyops_private.check_phone_v1(text);
-DROP FUNCTION IF EXISTS notifyops_private.chat_is_plain_v1(text);
-DROP FUNCTION IF EXISTS notifyops_private.phone_is_plain_v1(text);
-DROP FUNCTION IF EXISTS notifyops_private.is_chat_v1(text);
-DROP FUNCTION IF EXISTS notifyops_private.is_phone_v1(text);
+-- Kept: the intake's functions, whose older text is not at hand, ask these also after the way back.
+DO $$ BEGIN NULL; END $$;

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connections, transaction
 
-from notifications import outbox
+from notifications import outbox, sqlfile
 from notifications.models import Content, ProviderAccount
 from notifications.outbox_errors import InvalidRecipient
 from tests.intake.test_webhook_addresses import told
@@ -84,3 +84,15 @@ def test_a_channels_name_in_other_letters_is_the_same_address() -> None:
     """Telegram's names have no case, so that a block of one is a block of the other."""
     owed = [owe("telegram", "@Acme_News", "demo-001"), owe("telegram", "@acme_news", "demo-002")]
     assert len({bytes(Content.objects.get(intent_id=one.id).commitment) for one in owed}) == 1
+
+
+@pytest.mark.parametrize("name", ["phone_v1", "webhook_v1"])
+def test_the_way_back_leaves_what_the_intake_asks(name: str) -> None:
+    """The intake's functions stay as they are: without these nothing could be enqueued any more."""
+    steps = sqlfile.run_sql(name)
+    item = {"notification_type": "report_ready", "recipient": "ana@example.com", "data": {"title": "Q3"}}
+    for place, step in enumerate((steps.reverse_sql, steps.sql)):
+        with connections["owner"].cursor() as cursor:
+            cursor.execute(str(step))
+        items = [item | {"report_id": f"r-{place}"}]
+        assert told("SELECT count(*) FROM notifyops.enqueue_many(%s::jsonb)", json.dumps(items)) == 1
