@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 
 from notifications.outbox_errors import InvalidRecipient, SchemaError
 from notifications.outbox_json import holds_all, plain
-from notifications.policy.endpoints import address_for, is_called
+from notifications.policy.endpoints import address_for, words_for
 from notifications.policy.recipients import InvalidAddress
 from notifications.types import registry
 
@@ -62,8 +62,9 @@ def wire_form(item: Item) -> dict[str, Any]:
             )
     options = {key: _option(key, value) for key, value in item.options.items() if value is not None}
     channel = options.get("channel", kind.channel if kind else "")
-    if channel == "email" or is_called(channel):
-        _check_address(channel, item.to)
+    what = words_for(channel)
+    if what is not None:
+        _check_address(channel, item.to, what)
     return {
         "notification_type": name,
         "report_id": text(item.report_id, "report_id"),
@@ -73,11 +74,10 @@ def wire_form(item: Item) -> dict[str, Any]:
     }
 
 
-def _check_address(channel: str, to: object) -> None:
+def _check_address(channel: str, to: object, what: str) -> None:
     try:
         address_for(channel, to)
     except InvalidAddress as invalid:
-        what = "address to call" if is_called(channel) else "e-mail address"
         raise InvalidRecipient(f"recipient is not one plain {what}", hint=invalid.reason, field="recipient") from None
 
 

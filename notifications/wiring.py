@@ -6,6 +6,7 @@ import ipaddress
 import logging
 import os
 import re
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -43,6 +44,8 @@ def rules() -> Rules:
         sends=settings.NOTIFYOPS_SITE_MODE != "off",
         site_mode=settings.NOTIFYOPS_SITE_MODE,
         redirect_to=settings.NOTIFYOPS_REDIRECT_TO,
+        redirect_phone=settings.NOTIFYOPS_REDIRECT_PHONE,
+        redirect_chat=settings.NOTIFYOPS_REDIRECT_CHAT,
     )
 
 
@@ -86,10 +89,17 @@ def provider(row: ProviderAccount, numbers: Rules) -> Provider:
     # Recipients are called themselves in live alone; in any other mode all of it goes to one address.
     is_direct = kind.calls_recipients and settings.NOTIFYOPS_SITE_MODE == "live"
     base_url = row.base_url if is_direct else _base_url(row) if kind.needs_url else ""
+    connections, parts = numbers.concurrency + numbers.reserve, settings.NOTIFYOPS_SMS_PARTS
     try:
-        return kind.provider(Setup(base_url, secret, numbers.concurrency + numbers.reserve, networks()))
+        return kind.provider(Setup(base_url, secret, connections, networks(), _reports_to(row), parts))
     except ValueError as error:
         raise Unusable(f"Account {row.name}: {error}") from error
+
+
+def _reports_to(row: ProviderAccount) -> str:
+    """Give our address for the account's events, where we can be reached and a secret verifies them."""
+    public_url = settings.NOTIFYOPS_PUBLIC_URL
+    return f"{public_url}/api/v1/providers/{row.name}/events" if public_url and row.webhook_secret_refs else ""
 
 
 def _kind(row: ProviderAccount) -> Kind:
@@ -169,10 +179,11 @@ def endpoint_secrets(row: ProviderAccount, url: str) -> list[str]:
     return [secret_of(endpoint_key(key, url)) for key in keys]
 
 
-def webhook_keys(references: str) -> list[bytes]:
+def webhook_keys(references: str, read: Callable[[str], bytes] = key_of) -> list[bytes]:
     """Give the keys that may have signed an account's event: those of every reference that is set on this host.
 
-    One that cannot sign is left out, and said so in the log by its variable's name.
+    `read` gives the key of one secret, or raises ValueError. What cannot sign is left out, and said so in the log by
+    its variable's name.
     """
     keys = []
     for reference in filter(None, references.split(",")):
@@ -180,7 +191,7 @@ def webhook_keys(references: str) -> list[bytes]:
         given = getattr(settings, name, None) or os.environ.get(name, "")
         for secret in re.split(r"[,\s]+", given.strip()) if isinstance(given, str) else given:
             try:
-                keys.append(key_of(secret))
+                keys.append(read(secret))
             except ValueError as error:
                 if secret:
                     logger.error("%s: %s", name, error, extra={"action": "secret_unusable"})

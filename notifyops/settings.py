@@ -21,6 +21,12 @@ _env = env.Environment(installation.settings_of(NOTIFYOPS_INSTALLATION, os.envir
 NOTIFYOPS_SITE = _env.text("NOTIFYOPS_SITE", "local", pattern=env.SITE, allowed=env.SITE_SAYS)
 NOTIFYOPS_SITE_MODE = _env.choice("NOTIFYOPS_SITE_MODE", "sandbox", ("off", "sandbox", "redirect", "live"))
 NOTIFYOPS_REDIRECT_TO = env.redirect_to(_env, site_mode=NOTIFYOPS_SITE_MODE)
+NOTIFYOPS_REDIRECT_PHONE = _env.text(
+    "NOTIFYOPS_REDIRECT_PHONE", pattern=r"\+[1-9][0-9]{7,14}", allowed="a number such as +447700900123"
+)
+NOTIFYOPS_REDIRECT_CHAT = _env.text(
+    "NOTIFYOPS_REDIRECT_CHAT", pattern=r"-?[1-9][0-9]{0,15}|@[A-Za-z][A-Za-z0-9_]{3,31}", allowed="a number or an @name"
+)
 NOTIFYOPS_PORT = _env.whole("NOTIFYOPS_PORT", 8000, low=1, high=65535)
 # The part that this process plays in the database: worker, web or owner.
 NOTIFYOPS_ROLE = _env.choice("NOTIFYOPS_ROLE", "web", ("worker", "web", "owner"))
@@ -80,6 +86,11 @@ NOTIFYOPS_WEBHOOK_NETWORKS = env.networks(_env, "NOTIFYOPS_WEBHOOK_NETWORKS")
 NOTIFYOPS_WEBHOOK_PRIVATE = _env.choice("NOTIFYOPS_WEBHOOK_PRIVATE", "no", ("no", "yes"))
 # All calls of accounts of kind webhook, instead of their recipients: a stand-in on this machine.
 NOTIFYOPS_WEBHOOK_BASE_URL = _env.url("NOTIFYOPS_WEBHOOK_BASE_URL")
+# Of accounts of these kinds that name no address of their own: a stand-in on this machine, out of live and redirect.
+NOTIFYOPS_TWILIO_BASE_URL = _env.url("NOTIFYOPS_TWILIO_BASE_URL")
+NOTIFYOPS_TELEGRAM_BASE_URL = _env.url("NOTIFYOPS_TELEGRAM_BASE_URL")
+# A text of more parts is refused before it is sent: each part costs as much as a message.
+NOTIFYOPS_SMS_PARTS = _env.whole("NOTIFYOPS_SMS_PARTS", 3, low=1, high=10)
 NOTIFYOPS_PUBLIC_URL = _env.url("NOTIFYOPS_PUBLIC_URL")
 
 # --- The database -----------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from notifications.policy import codes
 from notifications.policy.causes import Cause, cause_of
+from notifications.policy.text_codes import TELEGRAM_CODES, TWILIO_CODES
 from reviews.refusals import Sentence
 
 NOT_SENT, UNANSWERED, CONFIGURATION, REFUSED, CONTENT, RETURNED, WAITING = (
@@ -50,11 +51,11 @@ _OTHERWISE: Final[dict[str, str]] = {
     **dict.fromkeys(("smtp.mailbox_moved", "smtp.mailbox_disabled", "smtp.mailbox_full"), REFUSED),
     **dict.fromkeys(("webhook.gone", "webhook.not_found", "webhook.redirected"), REFUSED),
     "webhook.forbidden_address": CONTENT,
+    **{code: REFUSED for code in (*TWILIO_CODES, *TELEGRAM_CODES) if cause_of(code) is Cause.ADDRESS},
 }
-_LISTED: Final = (*codes.REVIEW_CODES, *codes.TRANSPORT_CODES, *codes.SMTP_CODES, *codes.WEBHOOK_CODES)
 _OWN: Final[dict[str, str]] = {
     code: _OTHERWISE.get(code, _BY_CAUSE[cause])
-    for code in (*_LISTED, "resend.invalid_key")
+    for code in (*codes.CASE_CODES, "resend.invalid_key")
     if (cause := cause_of(code)) is not None
 }
 # The statuses of a provider's codes, `<provider>.<status>.<name>`.

@@ -19,6 +19,7 @@ from notifications.outbox_errors import SchemaError
 from notifications.outbox_json import plain
 from notifications.preview import preview
 from notifications.providers.base import Unsendable
+from notifications.providers.sms_parts import part_count
 from notifications.types import NotificationType, registry
 
 logger = logging.getLogger(__name__)
@@ -59,6 +60,8 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
     terminal.line(f"Subject: {rendered.subject}\n\n{rendered.text}")
     if rendered.html is not None:
         terminal.line(f"--- HTML ---\n{rendered.html}")
+    if rendered.short is not None:
+        terminal.line(f"--- Text message (parts: {part_count(rendered.short)}) ---\n{rendered.short}")
     for warning in warnings:
         terminal.say(f"Warning: {warning}")
     return 0

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.template import Context, Template, TemplateDoesNotExist, TemplateSyntaxError, engines
@@ -17,11 +17,12 @@ from django.template.base import NodeList, Variable, VariableNode
 from django.template.defaulttags import ForNode, WithNode
 from django.utils import translation
 
+from notifications.delivery.redirect import Words, marked, reached
 from notifications.delivery.shop import Account, Rules
 from notifications.door import Picked
 from notifications.policy import codes
-from notifications.policy.endpoints import address_for, is_called
-from notifications.policy.recipients import InvalidAddress, mask
+from notifications.policy.endpoints import address_for
+from notifications.policy.recipients import InvalidAddress
 from notifications.providers.base import Message, Unsendable
 from notifications.states import ResultClass
 from notifications.types import NotificationType, Registry
@@ -41,6 +42,10 @@ class Moment:
     rules: Rules
     now: datetime | None = None
 
+    def until(self, span_s: float | None) -> datetime | None:
+        """Give the time in so many seconds; None where either is not known."""
+        return None if self.now is None or span_s is None else self.now + timedelta(seconds=span_s)
+
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
@@ -50,6 +55,7 @@ class Rendered:
     text: str
     html: str | None
     template_version: str
+    short: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,7 @@ class _Sources:
     text: Template
     html: Template | None
     version: str
+    short: Template | None = None
 
 
 def plain_language() -> contextlib.AbstractContextManager[None]:
@@ -93,17 +100,19 @@ def freeze(
         data = json.loads(picked.data or "{}")
     except ValueError as fault:  # a number of thousands of digits, for example
         raise Unsendable(codes.INVALID_DATA) from fault
-    rendered = _rendered(kind, data, report_id=picked.report_id, locale=picked.locale)
+    wants_short = account.provider.capabilities.wants_short
+    rendered = _rendered(kind, data, report_id=picked.report_id, locale=picked.locale, short=wants_short)
+    words = marked(Words(rendered.subject, rendered.text, rendered.short), picked.channel, to, rules)
     message = Message(
         sender=account.sender,
-        # What is called is redirected by its account, to an address of the same kind.
-        to=to if is_called(picked.channel) else rules.redirect_to or to,
-        # Where all goes to one address, it says whom it would have reached, as people may see an address.
-        subject=f"[{mask(to)}] {rendered.subject}" if rules.redirect_to else rendered.subject,
-        text=rendered.text,
+        to=reached(picked.channel, to, rules),
+        subject=words.subject,
+        text=words.text,
         html=rendered.html,
+        short=words.short,
         tags={"site": rules.site, "intent": str(picked.id), **own_tags, **kind.tags},
         prepared_at=moment.now,
+        expires_at=moment.until(picked.expires_in_s),
         facts={
             "type": kind.name,
             "notification_id": picked.notification_id,
@@ -118,10 +127,12 @@ def freeze(
 def render(kind: NotificationType, data: Mapping[str, Any], *, report_id: str, locale: str | None = None) -> Rendered:
     """Render the type's templates. Raises Unsendable where the data does not fit or a template fails."""
     with plain_language():
-        return _rendered(kind, data, report_id=report_id, locale=locale)
+        return _rendered(kind, data, report_id=report_id, locale=locale, short=True)
 
 
-def _rendered(kind: NotificationType, data: Mapping[str, Any], *, report_id: str, locale: str | None) -> Rendered:
+def _rendered(
+    kind: NotificationType, data: Mapping[str, Any], *, report_id: str, locale: str | None, short: bool
+) -> Rendered:
     if kind.problems(data):
         raise Unsendable(codes.INVALID_DATA)
     try:
@@ -129,17 +140,18 @@ def _rendered(kind: NotificationType, data: Mapping[str, Any], *, report_id: str
         values = {**data, "report_id": report_id}
         with translation.override(locale) if locale and locale != _PLAIN_LANGUAGE else _AS_IT_IS:
             subject, text, html = _parts(sources, values)
+            brief = _brief(sources, values) if short else None
     except Exception as error:  # a template may raise anything at all; one message must not stop the loop
         raise Unsendable(codes.INVALID_DATA) from error
     line = subject if subject.isprintable() else _CONTROL.sub(" ", subject)
-    return Rendered(line.strip(), text, html, sources.version)
+    return Rendered(line.strip(), text, html, sources.version, brief)
 
 
 def unfilled(kind: NotificationType, locale: str | None) -> list[str]:
     """Name what the templates print and neither the type's data nor they themselves give: it would be left empty."""
     sources = _sources(kind.template, _folder(locale))
     found: set[str] = set()
-    for part in (sources.subject, sources.text, sources.html):
+    for part in (sources.subject, sources.text, sources.html, sources.short):
         if part is not None:
             found |= _printed(part.nodelist) - _given(part.nodelist)
     return sorted(found - set(kind.fields()) - {"report_id"})
@@ -170,6 +182,13 @@ def _parts(sources: _Sources, values: dict[str, Any]) -> tuple[str, str, str | N
             return subject, text, None
         context.autoescape = True
         return subject, text, _part(sources.html, context)
+
+
+def _brief(sources: _Sources, values: dict[str, Any]) -> str | None:
+    """Render the short text, where the type has one; its file's last line break is no part of it."""
+    if sources.short is None:
+        return None
+    return str(sources.short.render(Context(values, autoescape=False))).strip()
 
 
 def _part(template: Template, context: Context) -> str:
@@ -205,11 +224,11 @@ def _sources(template: str, locale: str) -> _Sources:
     text = _first(folders, "body.txt")
     if subject is None or text is None:
         raise TemplateDoesNotExist(f"{template}/subject.txt and body.txt")
-    html = _first(folders, "body.html")
+    html, short = _first(folders, "body.html"), _first(folders, "short.txt")
     digest = hashlib.sha256()
-    for part in (subject, text, html):
+    for part in (subject, text, html, *([short] if short else [])):
         digest.update(b"\0" if part is None else str(part.source).encode())
-    return _Sources(subject, text, html, digest.hexdigest()[:12])
+    return _Sources(subject, text, html, digest.hexdigest()[:12], short)
 
 
 def _first(folders: list[str], name: str) -> Template | None:

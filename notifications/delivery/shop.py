@@ -36,8 +36,10 @@ class Rules:
     cooldown_s: float = 30.0
     sends: bool = True
     site_mode: str = "sandbox"
-    # Who gets everything in mode `redirect`.
+    # Who gets everything in mode `redirect`: all mail, all text messages, all of Telegram.
     redirect_to: str = ""
+    redirect_phone: str = ""
+    redirect_chat: str = ""
 
     @property
     def reserve(self) -> int:

@@ -6,5 +6,5 @@ from notifications.sqlfile import renewed
 
 
 class Migration(migrations.Migration):
-    dependencies = [("notifications", "0031_what_it_waits_for")]
+    dependencies = [("notifications", "0032_phones_and_chats")]
     operations = [renewed("enqueue_v1", "notifyops_private.refuse_reused_v1")]

@@ -43,11 +43,11 @@ _OWN: Final[dict[str, Cause]] = {
     **dict.fromkeys((codes.WORKER_LOST, codes.WINDOW_OVER, codes.NOT_CONFIRMED, codes.RESTORED), Cause.DOUBT),
     codes.BYTES_ERASED: Cause.DOUBT,
     **dict.fromkeys((codes.INVALID_SENDER, codes.INVALID_REPLY_TO), Cause.ACCOUNT),
-    **dict.fromkeys((codes.SITE_MODE_CHANGED, codes.UNKNOWN_TYPE), Cause.SITE),
+    **dict.fromkeys((codes.SITE_MODE_CHANGED, codes.UNKNOWN_TYPE, codes.NO_REDIRECT), Cause.SITE),
     **dict.fromkeys(
         (codes.INVALID_DATA, codes.INVALID_SUBJECT, codes.INVALID_HEADER, codes.INVALID_TAG), Cause.CONTENT
     ),
-    **dict.fromkeys((codes.EMPTY_BODY, codes.TOO_LARGE), Cause.CONTENT),
+    **dict.fromkeys((codes.EMPTY_BODY, codes.TOO_LARGE, codes.NO_SHORT_TEXT, codes.TOO_MANY_PARTS), Cause.CONTENT),
     codes.INVALID_KEY: Cause.DATA,
     "resend.invalid_key": Cause.DATA,
     **dict.fromkeys((codes.INVALID_RECIPIENT, codes.ADDRESS_BOUNCED, codes.BOUNCED, codes.SUPPRESSED), Cause.ADDRESS),
@@ -75,13 +75,31 @@ _OWN: Final[dict[str, Cause]] = {
     **dict.fromkeys(("webhook.too_many", "webhook.busy"), Cause.TRANSPORT),
     **dict.fromkeys(("webhook.unavailable", "webhook.failed", "webhook.malformed_response"), Cause.DOUBT),
     "webhook.not_webhook": Cause.SITE,
+    **dict.fromkeys(("twilio.bad_number", "twilio.not_mobile", "twilio.opted_out"), Cause.ADDRESS),
+    "twilio.no_route": Cause.REQUEST,
+    **dict.fromkeys(("twilio.trial_account", "twilio.region_not_allowed", "twilio.sender_refused"), Cause.ACCOUNT),
+    **dict.fromkeys(("twilio.login_refused", "twilio.account_suspended", "twilio.not_allowed"), Cause.ACCOUNT),
+    **dict.fromkeys(("twilio.not_found", "twilio.bad_callback"), Cause.ACCOUNT),
+    **dict.fromkeys(("twilio.too_long", "twilio.content_refused"), Cause.CONTENT),
+    **dict.fromkeys(("twilio.too_many", "twilio.queue_full", "twilio.daily_limit"), Cause.TRANSPORT),
+    **dict.fromkeys(("twilio.failed", "twilio.unavailable", "twilio.malformed_response"), Cause.DOUBT),
+    "twilio.not_sms": Cause.SITE,
+    **dict.fromkeys(("telegram.blocked", "telegram.deactivated", "telegram.kicked"), Cause.ADDRESS),
+    **dict.fromkeys(("telegram.chat_not_found", "telegram.migrated", "telegram.not_started"), Cause.ADDRESS),
+    **dict.fromkeys(("telegram.no_rights", "telegram.forbidden"), Cause.ADDRESS),
+    **dict.fromkeys(("telegram.login_refused", "telegram.redirected"), Cause.ACCOUNT),
+    **dict.fromkeys(("telegram.too_long", "telegram.content_refused"), Cause.CONTENT),
+    "telegram.refused": Cause.REQUEST,
+    "telegram.too_many": Cause.TRANSPORT,
+    **dict.fromkeys(("telegram.failed", "telegram.malformed_response"), Cause.DOUBT),
+    "telegram.not_telegram": Cause.SITE,
 }
 # Nothing was made of it: the code comes from before any bytes, and no key was used.
 UNPREPARED: Final = frozenset(
     {
         *(codes.INVALID_DATA, codes.UNKNOWN_TYPE, codes.INVALID_RECIPIENT, codes.INVALID_SENDER),
         *(codes.INVALID_REPLY_TO, codes.INVALID_SUBJECT, codes.INVALID_HEADER, codes.INVALID_TAG, codes.INVALID_KEY),
-        *(codes.EMPTY_BODY, codes.TOO_LARGE),
+        *(codes.EMPTY_BODY, codes.TOO_LARGE, codes.NO_SHORT_TEXT, codes.TOO_MANY_PARTS, codes.NO_REDIRECT),
     }
 )
 # Fields that a provider may name; nothing else of its sentence is kept.

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from notifications.policy.text_codes import TELEGRAM_CODES, TWILIO_CODES
+
 WORKER_LOST: Final = "worker_lost"
 WINDOW_OVER: Final = "window_over"
 EXPIRED: Final = "expired"
@@ -24,6 +26,9 @@ SITE_MODE_CHANGED: Final = "site_mode_changed"
 INVALID_KEY: Final = "invalid_key"
 EMPTY_BODY: Final = "empty_body"
 TOO_LARGE: Final = "too_large"
+NO_SHORT_TEXT: Final = "no_short_text"
+TOO_MANY_PARTS: Final = "too_many_parts"
+NO_REDIRECT: Final = "no_redirect"
 UNSUBSCRIBED: Final = "unsubscribed"
 OPTED_OUT: Final = "opted_out"
 ADDRESS_BOUNCED: Final = "address_bounced"
@@ -61,11 +66,14 @@ REVIEW_CODES: Final[dict[str, str]] = {
     INVALID_KEY: "The notification's key is not one that the provider takes as an idempotency key.",
     EMPTY_BODY: "The message has neither text nor HTML.",
     TOO_LARGE: "The prepared message is larger than the provider takes.",
+    NO_SHORT_TEXT: "The type has no short text, and this channel sends nothing else.",
+    TOO_MANY_PARTS: "The short text needs more text messages than one may cost on this site.",
+    NO_REDIRECT: "The site sends all to one address, and none is set for this kind of channel.",
     UNSUBSCRIBED: "The recipient unsubscribed from this kind of notification.",
     OPTED_OUT: "The recipient opted out of this channel.",
     ADDRESS_BOUNCED: "Earlier mail to this address bounced for good, so nothing more is sent to it.",
     ADDRESS_COMPLAINED: "The owner of this address reported earlier mail as unwanted.",
-    ADDRESS_GONE: "The endpoint said earlier that it takes nothing more, so nothing more is sent to it.",
+    ADDRESS_GONE: "It was said earlier for this address that it takes nothing more, so nothing more is sent to it.",
     AWAITING_APPROVAL: "The type needs a person's approval before the first attempt.",
     NOT_CONFIRMED: "The provider accepted the message, and never confirmed that it was delivered.",
     BOUNCED: "The receiving server refused the message for good.",
@@ -167,10 +175,13 @@ LOOKUP_CODES: Final[dict[str, str]] = {
     "lookup.erased": "The content was erased, so nobody knows what to look for.",
 }
 
-OWN_CODES: Final[dict[str, str]] = {
+# Those with which a case can come to a person.
+CASE_CODES: Final[dict[str, str]] = {
     **REVIEW_CODES,
     **TRANSPORT_CODES,
     **SMTP_CODES,
     **WEBHOOK_CODES,
-    **LOOKUP_CODES,
+    **TWILIO_CODES,
+    **TELEGRAM_CODES,
 }
+OWN_CODES: Final[dict[str, str]] = {**CASE_CODES, **LOOKUP_CODES}

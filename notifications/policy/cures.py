@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from notifications.policy import codes
-from notifications.policy.causes import Cause
+from notifications.policy.causes import Cause, cause_of
+from notifications.policy.text_codes import TELEGRAM_CODES, TWILIO_CODES
 
 _ASK: Final = "Ask the provider: adopt its answer where it has the message, retry on its word where it has not."
 _ADDRESS: Final = "Correct the address, or close it."
@@ -41,8 +42,18 @@ _RECEIVER: Final = "Find out what the endpoint refuses, mend that there, then re
 _TAKEN: Final = (
     "Ask the endpoint's owner whether the event with the webhook-id of the attempt came in: retry only what did not."
 )
+_GONE: Final = "Ask its owner for the address that takes messages now, and correct it; or close it."
+_STOPPED: Final = "Close it: nothing more may be sent to this address until its owner opts in again."
+_REDIRECT: Final = "Name on this site who gets it (NOTIFYOPS_REDIRECT_PHONE, NOTIFYOPS_REDIRECT_CHAT), then retry."
+_OPENED: Final = "Ask the address's owner to let the bot in, then retry under a new key; or correct the address."
+_CONSOLE: Final = (
+    "Look in the provider's own console whether the message is there: retry only on its word that it is not."
+)
+_NOWHERE: Final = "The provider cannot be asked: find out from the recipient, or close it; a resend needs two leads."
+_REFUSAL: Final = "Find out at the provider what it refuses, mend that, then retry under a new key."
 _SECOND: Final = "Close it as a duplicate, and find out why there were two."
 
+_TEXT_CAUSES: Final = tuple((code, cause_of(code)) for code in (*TWILIO_CODES, *TELEGRAM_CODES))
 # For a provider's codes, by their cause.
 BY_CAUSE: Final[dict[Cause, str]] = {
     Cause.ACCOUNT: _ACCOUNT,
@@ -76,11 +87,14 @@ CURES: Final[dict[str, str]] = {
     codes.INVALID_KEY: _DATA,
     codes.EMPTY_BODY: _CONTENT,
     codes.TOO_LARGE: _CONTENT,
+    codes.NO_SHORT_TEXT: _TYPE,
+    codes.TOO_MANY_PARTS: _CONTENT,
+    codes.NO_REDIRECT: _REDIRECT,
     codes.UNSUBSCRIBED: _NO_MORE,
     codes.OPTED_OUT: _NO_MORE,
     codes.ADDRESS_BOUNCED: _ADDRESS,
     codes.ADDRESS_COMPLAINED: _NO_MORE,
-    codes.ADDRESS_GONE: _ENDPOINT,
+    codes.ADDRESS_GONE: _GONE,
     codes.AWAITING_APPROVAL: "Check what is to go out where it was made, or on the server; then approve or decline it.",
     codes.NOT_CONFIRMED: _ASK,
     codes.BOUNCED: _ADDRESS,
@@ -114,4 +128,17 @@ CURES: Final[dict[str, str]] = {
     **dict.fromkeys(("webhook.too_many", "webhook.busy"), _RETRY),
     **dict.fromkeys(("webhook.unavailable", "webhook.failed", "webhook.malformed_response"), _TAKEN),
     "webhook.not_webhook": _SITE,
+    **dict.fromkeys(("twilio.bad_number", "twilio.not_mobile"), _ADDRESS),
+    "twilio.opted_out": _STOPPED,
+    "twilio.no_route": _REFUSAL,
+    **dict.fromkeys((code for code, cause in _TEXT_CAUSES if cause is Cause.ACCOUNT), _ACCOUNT),
+    **dict.fromkeys((code for code, cause in _TEXT_CAUSES if cause is Cause.CONTENT), _CONTENT),
+    **dict.fromkeys((code for code, cause in _TEXT_CAUSES if cause is Cause.TRANSPORT), _RETRY),
+    **dict.fromkeys((code for code, cause in _TEXT_CAUSES if cause is Cause.SITE), _SITE),
+    **dict.fromkeys(("twilio.failed", "twilio.unavailable", "twilio.malformed_response"), _CONSOLE),
+    **dict.fromkeys(("telegram.blocked", "telegram.not_started", "telegram.no_rights"), _OPENED),
+    **dict.fromkeys(("telegram.kicked", "telegram.forbidden"), _OPENED),
+    **dict.fromkeys(("telegram.deactivated", "telegram.chat_not_found", "telegram.migrated"), _GONE),
+    "telegram.refused": _REFUSAL,
+    **dict.fromkeys(("telegram.failed", "telegram.malformed_response"), _NOWHERE),
 }

@@ -1,13 +1,16 @@
-"""Which kind of address a channel has: a mailbox, or an address that is called; the one form of the latter.
+"""Which kind of address a channel has: a mailbox, one that is called, a phone's or a chat; the form of what is called.
 
-A channel's name says its kind by what stands before a dash: `webhook` and `webhook-erp` are called, others are mail's.
+A channel's name says its kind by what stands before a dash: `webhook` and `webhook-erp` are called. What is not listed
+here or in phones.py is mail's.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
+from notifications.policy.phones import chat, is_chat, is_phone, phone_number
 from notifications.policy.recipients import InvalidAddress, normalise_address
 
 MAX_URL: Final = 1000
@@ -25,7 +28,17 @@ def is_called(channel: str) -> bool:
 
 def address_for(channel: str, text: object) -> str:
     """Give the address as the channel keeps and uses it. Raises InvalidAddress."""
-    return called_address(text) if is_called(channel) else normalise_address(text)
+    for is_its_kind, read, _ in _KINDS:
+        if is_its_kind(channel):
+            return read(text)
+    return normalise_address(text)
+
+
+def words_for(channel: str) -> str | None:
+    """Give what an address of the channel is called; None where its form is known to the adapter alone."""
+    if channel == "email":
+        return "e-mail address"
+    return next((words for is_its_kind, _, words in _KINDS if is_its_kind(channel)), None)
 
 
 def called_address(text: object) -> str:
@@ -55,3 +68,10 @@ def called_address(text: object) -> str:
 
 def _is_port(text: str) -> bool:
     return re.fullmatch(r"[1-9][0-9]{0,4}", text) is not None and int(text) <= 65535
+
+
+_KINDS: Final[tuple[tuple[Callable[[str], bool], Callable[[object], str], str], ...]] = (
+    (is_called, called_address, "address to call"),
+    (is_phone, phone_number, "phone number"),
+    (is_chat, chat, "chat of Telegram"),
+)

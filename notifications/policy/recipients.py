@@ -15,6 +15,10 @@ _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _PLAIN = re.compile(r"[A-Za-z0-9_+-]{1,32}(?:\.[A-Za-z0-9_+-]{1,15})?@(?:[a-z0-9]{1,30}\.){1,4}[a-z]{2,12}")
 _BLANKS = " \t\u00a0"
 _DOT = "\u2022"
+_DIGITS = re.compile(r"\+[0-9]{8,15}")
+# ITU-T E.164, the list of assigned country codes (Operational Bulletin No. 1302): 1 and 7, these of two digits, and
+# three digits for all the others.
+_COUNTRY = re.compile(r"\+(?:[17]|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|[0-9]{3})")
 
 
 class InvalidAddress(ValueError):
@@ -94,15 +98,21 @@ def _ascii_domain(domain: str) -> str:
 def mask(address: str) -> str:
     """Give what people may see of an address: `jane@example.com` becomes `j•••@e•••.com`.
 
-    Any text may come in, and no more than its first letters and the top-level domain go out: of an address that is
-    called, whose path may be a secret, `https://h•••.com`.
+    Any text may come in, and no more than its first letters and the top-level domain go out. Of an address that is
+    called, whose path may be a secret, `https://h•••.com`; of a phone's, its country and the last two digits,
+    `+44•••23`; of a chat, `1•••` or `@a•••`.
     """
+    if _DIGITS.fullmatch(address):
+        country = _COUNTRY.match(address)
+        return f"{country[0] if country else '+'}{_DOT * 3}{address[-2:]}"
     scheme, called, rest = address.partition("://")
     if called and scheme in ("http", "https"):
         return f"{scheme}://{_masked_host(re.split('[/?#]', rest)[0].rpartition('@')[2])}"
     local, at, domain = address.rpartition("@")
     if not at:
         return _first(address)
+    if not local and domain and "." not in domain:
+        return f"@{_first(domain)}"
     return f"{_first(local)}@{_masked_host(domain)}"
 
 

@@ -43,7 +43,8 @@ class Message:
     `tags` travel to the provider and back in its receipts; `subject` holds no control characters. `prepared_at` is
     aware, by the database's clock, and given where the adapter's capabilities say that it dates its messages. `facts`
     are for machines: the type, the ids and the caller's data, as JSON knows them; channels that people read have no use
-    for them.
+    for them. `short` is the type's short text, given where the capabilities want it, None where the type has none;
+    `expires_at` comes with `prepared_at`.
     """
 
     sender: str
@@ -56,6 +57,8 @@ class Message:
     tags: Mapping[str, str] = dataclass_field(default_factory=dict)
     prepared_at: datetime | None = None
     facts: Mapping[str, Any] = dataclass_field(default_factory=dict)
+    short: str | None = None
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ class SendResult:
 class Capabilities:
     """What a provider promises; the engine decides from these, never from a provider's name.
 
-    `dates_messages`: its bytes hold the time of their making, so `prepare` wants `Message.prepared_at`.
+    `dates_messages`: its bytes hold a time, so `prepare` wants `Message.prepared_at`. `wants_short`: `Message.short`.
     `shares_fate`: one service answers for all messages of the account, so that what it says of its rate, its rules or
     its health concerns all of them. Where each address is a service of its own, no answer stops the others.
     """
@@ -118,6 +121,7 @@ class Capabilities:
     rate_hint: int | None = None
     dates_messages: bool = False
     shares_fate: bool = True
+    wants_short: bool = False
 
 
 class Provider(Protocol):

@@ -19,6 +19,9 @@ from notifications.providers.fence import Network
 from notifications.providers.resend import ResendProvider
 from notifications.providers.resend_lookup import ResendLookup
 from notifications.providers.smtp import SmtpProvider
+from notifications.providers.telegram import TelegramProvider
+from notifications.providers.twilio import Reports, TwilioProvider
+from notifications.providers.twilio_lookup import TwilioLookup
 from notifications.providers.webhook import Pool, WebhookProvider
 
 logger = logging.getLogger(__name__)
@@ -30,13 +33,16 @@ GROUP: Final = "notifyops.providers"
 class Setup:
     """What one account gives its adapter. `secret` is the secret itself, empty where the account names none.
 
-    `networks`: those of our own that an adapter may call where others choose the host.
+    `networks`: those of our own that an adapter may call where others choose the host. `reports_to`: our address for
+    what the provider says later of this account's messages, or empty; `most_parts`: of one text message.
     """
 
     base_url: str
     secret: str
     connections: int = 32
     networks: tuple[Network, ...] = ()
+    reports_to: str = ""
+    most_parts: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,19 @@ def _webhook(setup: Setup) -> Provider:
     return WebhookProvider(secrets=setup.secret, stand_in=setup.base_url, pool=pool)
 
 
+def _twilio(setup: Setup) -> Provider:
+    reports = Reports(setup.reports_to, setup.most_parts)
+    return TwilioProvider(base_url=setup.base_url, secret=setup.secret, reports=reports, connections=setup.connections)
+
+
+def _twilio_lookup(setup: Setup) -> Lookup:
+    return TwilioLookup(base_url=setup.base_url, secret=setup.secret)
+
+
+def _telegram(setup: Setup) -> Provider:
+    return TelegramProvider(base_url=setup.base_url, token=setup.secret, connections=setup.connections)
+
+
 def _console(setup: Setup) -> Provider:
     return ConsoleProvider()
 
@@ -85,6 +104,8 @@ BUILT_IN: Final = (
     Kind("resend", _resend, _resend_lookup, has_sandbox=True),
     Kind("smtp", _smtp, needs_secret=False),
     Kind("webhook", _webhook, calls_recipients=True),
+    Kind("twilio", _twilio, _twilio_lookup),
+    Kind("telegram", _telegram),
     Kind("console", _console, needs_secret=False, needs_url=False, development=True),
 )
 

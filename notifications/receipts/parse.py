@@ -30,12 +30,26 @@ SAYS: Final[dict[str, DeliveryStatus]] = {
     "email.failed": DeliveryStatus.FAILED,
     "email.suppressed": DeliveryStatus.SUPPRESSED,
     "email.complained": DeliveryStatus.COMPLAINED,
+    # Of text messages (receipts/twilio.py).
+    **dict.fromkeys(("sms.accepted", "sms.scheduled", "sms.queued", "sms.sending", "sms.sent"), DeliveryStatus.NONE),
+    "sms.delivered": DeliveryStatus.DELIVERED,
+    "sms.read": DeliveryStatus.DELIVERED,
+    "sms.undelivered": DeliveryStatus.SOFT_BOUNCED,
+    "sms.failed": DeliveryStatus.FAILED,
+    "sms.canceled": DeliveryStatus.FAILED,
 }
 # The provider gives up on all bounces; only these say that the address will never do. The SDK's comments also name
 # `Suppressed`; every other word, `Transient` and `Undetermined` among them, is for now.
 _BOUNCES: Final = {"permanent": DeliveryStatus.BOUNCED, "suppressed": DeliveryStatus.SUPPRESSED}
+_TEXT_FAILURES: Final = _BOUNCES | {"transient": DeliveryStatus.SOFT_BOUNCED, "account": DeliveryStatus.FAILED}
+_BY_CLASS: Final = {"email.bounced": _BOUNCES, "sms.undelivered": _TEXT_FAILURES, "sms.failed": _TEXT_FAILURES}
 # These come often and mostly say nothing new: they are logged only where they do.
-QUIET: Final = frozenset({"email.scheduled", "email.sent", "email.opened", "email.clicked"})
+QUIET: Final = frozenset(
+    {
+        *("email.scheduled", "email.sent", "email.opened", "email.clicked"),
+        *("sms.accepted", "sms.scheduled", "sms.queued", "sms.sending", "sms.sent", "sms.read"),
+    }
+)
 
 _TYPE: Final = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+")
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -68,7 +82,7 @@ def parse(body: bytes) -> Told:
         raw = json.loads(body)
     except (ValueError, RecursionError):  # not JSON, not UTF-8, a number of thousands of digits, or nested without end
         return Told(UNREADABLE)
-    event_type = _matched(_TYPE, _part(raw, "type"), 64) or UNREADABLE
+    event_type = matched(_TYPE, _part(raw, "type"), 64) or UNREADABLE
     data = _part(raw, "data")
     tags = _tags(_part(data, "tags"))
     detail = _part(data, event_type.removeprefix("email."))
@@ -79,11 +93,11 @@ def parse(body: bytes) -> Told:
         type=event_type,
         says=says(event_type, bounce_class),
         occurred_at=moment(_part(raw, "created_at")),
-        provider_message_id=_matched(_ID, _part(data, "email_id"), 255),
-        tag_site=_matched(_SITE, tags.get("site"), 64),
-        tag_intent=_number(tags.get("intent"), 2**63 - 1),
-        tag_generation=_number(tags.get("generation"), 2**15 - 1),
-        tag_root=_number(tags.get("root"), 2**63 - 1),
+        provider_message_id=matched(_ID, _part(data, "email_id"), 255),
+        tag_site=matched(_SITE, tags.get("site"), 64),
+        tag_intent=number(tags.get("intent"), 2**63 - 1),
+        tag_generation=number(tags.get("generation"), 2**15 - 1),
+        tag_root=number(tags.get("root"), 2**63 - 1),
         bounce_class=bounce_class,
         code=_code(detail),
     )
@@ -91,9 +105,8 @@ def parse(body: bytes) -> Told:
 
 def says(event_type: str, bounce_class: str | None) -> DeliveryStatus | None:
     """Give what an event of this type says about its message, or None."""
-    if event_type == "email.bounced":
-        return _BOUNCES.get(bounce_class or "", DeliveryStatus.SOFT_BOUNCED)
-    return SAYS.get(event_type)
+    usual = SAYS.get(event_type)
+    return _BY_CLASS.get(event_type, {}).get(bounce_class or "", usual) if usual is not None else None
 
 
 def _part(raw: object, name: str) -> Any:
@@ -108,7 +121,8 @@ def _tags(raw: object) -> Mapping[str, object]:
     return raw if isinstance(raw, Mapping) else {}
 
 
-def _matched(pattern: re.Pattern[str], value: object, longest: int) -> str | None:
+def matched(pattern: re.Pattern[str], value: object, longest: int) -> str | None:
+    """Give a text that has the pattern and no more characters; None for anything else."""
     # Not cut: half an id is another id.
     good = isinstance(value, str) and len(value) <= longest and pattern.fullmatch(value)
     return str(value) if good else None
@@ -116,11 +130,12 @@ def _matched(pattern: re.Pattern[str], value: object, longest: int) -> str | Non
 
 def _word(value: object, longest: int) -> str | None:
     """Give one word in lower case: `MailboxFull` is mailboxfull, a sentence is none."""
-    found = _matched(_WORD, value, longest)
+    found = matched(_WORD, value, longest)
     return found.lower() if found else None
 
 
-def _number(value: object, most: int) -> int | None:
+def number(value: object, most: int) -> int | None:
+    """Give a whole number from 1 to `most`, as text or as a number; None for anything else."""
     text = value if isinstance(value, str) else str(value) if type(value) is int and 0 < value <= most else ""
     return int(text) if len(text) <= 19 and text.isascii() and _NUMBER.fullmatch(text) and int(text) <= most else None
 

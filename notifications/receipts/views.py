@@ -14,17 +14,15 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
 from notifications import wiring
-from notifications.receipts.parse import parse
+from notifications.receipts.heard import KINDS, Call, Heard, hear
 from notifications.receipts.receive import Verified, receive, sender
-from notifications.receipts.verify import Stamp, Unverified, stamped, verify
+from notifications.receipts.verify import Unverified
 
 logger = logging.getLogger(__name__)
 
 # Of one process: receipts come a few dozen a second, and each needs its connection for some milliseconds.
 ROOM: Final = threading.BoundedSemaphore(8)
 WAIT_S: Final = 3.0
-# How each kind of account writes its events.
-PARSERS: Final = {"resend": parse}
 
 
 @csrf_exempt
@@ -39,12 +37,12 @@ def events(request: HttpRequest, account: str) -> HttpResponse:
     if body is None:
         return _answer("too large", 413)
     try:
-        stamp = stamped(request.headers, now_s=time.time())
+        heard = hear(Call(request.headers, body, _url(request), time.time()))
         # Strangers must not be able to take all of the database's connections.
         if not ROOM.acquire(timeout=WAIT_S):
             return _try_again(account, None)
         try:
-            return _kept(account, stamp, body)
+            return _kept(account, heard, body)
         finally:
             ROOM.release()
     except Unverified as refusal:
@@ -54,15 +52,24 @@ def events(request: HttpRequest, account: str) -> HttpResponse:
         return _try_again(account, error)
 
 
-def _kept(account: str, stamp: Stamp, body: bytes) -> HttpResponse:
+def _kept(account: str, heard: Heard, body: bytes) -> HttpResponse:
     """Keep what is signed with a secret of the account. Raises Unverified and DatabaseError."""
     row = sender(account)
-    if row is None or row.kind not in PARSERS:
+    if row is None or row.kind not in KINDS:
         return _answer("no such account", 404)
-    verify(stamp, body, wiring.webhook_keys(row.webhook_secret_refs))
-    event = Verified(stamp.event_id, body, PARSERS[row.kind](body))
+    if row.kind != heard.kind:
+        raise Unverified("headers")
+    heard.verify(wiring.webhook_keys(row.webhook_secret_refs, heard.key_of))
+    event = Verified(heard.event_id, body, heard.told())
     receive(row.id, [event], site=settings.NOTIFYOPS_SITE, source="webhook")
     return _answer("kept", 200)
+
+
+def _url(request: HttpRequest) -> str:
+    """Give the address that was called, as providers know it: a proxy may have hidden host and scheme from us."""
+    public_url = settings.NOTIFYOPS_PUBLIC_URL
+    path = request.get_full_path()
+    return f"{public_url}{path}" if public_url else request.build_absolute_uri(path)
 
 
 def _body(request: HttpRequest) -> bytes | None:

@@ -103,6 +103,8 @@ BEGIN
         WHERE w.failure_limit IS NULL OR w.account IS NULL OR NOT report_is_plain_v1(w.report)
            OR NOT key_is_plain_v1(w.key) OR (w.channel = 'email' AND NOT address_is_plain_v1(w.recipient))
            OR (is_called_v1(w.channel) AND NOT url_is_plain_v1(w.recipient))
+           OR (is_phone_v1(w.channel) AND NOT phone_is_plain_v1(w.recipient))
+           OR (is_chat_v1(w.channel) AND NOT chat_is_plain_v1(w.recipient))
     ) THEN
         PERFORM refuse_v1('NO400', 'an item is not as it must be', '', 'Call enqueue for each.');
     END IF;

@@ -1,3 +1,2 @@
-DROP FUNCTION IF EXISTS notifyops_private.check_url_v1(text);
-DROP FUNCTION IF EXISTS notifyops_private.url_is_plain_v1(text);
-DROP FUNCTION IF EXISTS notifyops_private.is_called_v1(text);
+-- Kept: the intake's functions, whose older text is not at hand, ask these also after the way back.
+DO $$ BEGIN NULL; END $$;

@@ -16,6 +16,7 @@ MESSAGE = Message(
     to="ana@example.com",
     subject="Your report is ready",
     text="Q3 is ready.",
+    short="Q3 is ready.",
     tags={"intent": "17", "generation": "1"},
     prepared_at=datetime(2026, 12, 1, 6, 0, tzinfo=UTC),
 )

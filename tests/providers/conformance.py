@@ -56,7 +56,7 @@ class Trial:
 class Candidate:
     """One adapter: `open` binds it to a port of this machine, `recipients` reads who gets what it has prepared.
 
-    `to` is a recipient of the kind of address that its channel has.
+    `to` is a recipient, and `sender` a sender, of the kinds that its channel has.
     """
 
     kind: str
@@ -64,11 +64,16 @@ class Candidate:
     trials: Sequence[Trial]
     recipients: Callable[[bytes], list[str]]
     to: str = MESSAGE.to
+    sender: str | None = None
 
     @property
     def message(self) -> Message:
         """Give the message that all adapters are asked about, to a recipient of this one's."""
-        return replace(MESSAGE, to=self.to)
+        return self.addressed(MESSAGE)
+
+    def addressed(self, message: Message) -> Message:
+        """Give the message from and to whom this channel knows."""
+        return replace(message, to=self.to, sender=self.sender or message.sender)
 
     def __str__(self) -> str:
         return self.kind

@@ -20,6 +20,7 @@ FULL = replace(
     sender='"Zoë, Reports" <reports@example.com>',
     subject="Résumé 报告 👩‍💻 is ready",
     text="First.\n.\n..dots\nFrom here\r\n\r\nQUIT\r\nlast",
+    short="First.\n.\n报告\r\n\r\nTo: +15550001111&To=%2B15550001111",
     html="<p>报告</p>\n.\n",
     reply_to="help@example.com",
     headers={"X-B": "2", "X-A": "1"},
@@ -29,7 +30,7 @@ FULL = replace(
 @each_candidate
 @pytest.mark.parametrize("kind", [MESSAGE, FULL], ids=["plain", "full"])
 def test_the_same_message_gives_the_same_bytes_for_its_one_recipient(candidate: Candidate, kind: Message) -> None:
-    message = replace(kind, to=candidate.to)
+    message = candidate.addressed(kind)
     first = candidate.open(9).prepare(message)
     assert candidate.open(9).prepare(replace(message, tags=dict(sorted(message.tags.items(), reverse=True)))) == first
     assert candidate.recipients(first) == [candidate.to]
@@ -75,6 +76,14 @@ ADDRESSES = (
     *("a@example.com;c@example.com", "a@example.com\nBcc: x@example.com", "a@example.com> SIZE=1", "a@b"),
     *("", "a" * 400 + "@example.com", "a\x00@example.com", "a b@example.com", "<a@example.com>", "a@@example.com"),
     *("用户@example.com", "ana@exämple.com", "https://a@hooks.example.com/", "https://hooks.example.com/ x"),
+    *(
+        "+447700900123\n+15550001111",
+        "+44 7700 9001",
+        "00447700900123",
+        "+447700900123,+15550001111",
+        "\uff0b44770090012",
+    ),
+    *("123456789\n987654321", "12:34", "@acme news", "@", "0", "--1", "\u0661\u0662\u0663", "1" * 17),
 )
 
 
@@ -89,5 +98,5 @@ def test_what_is_not_one_plain_address_is_the_recipients_fault(candidate: Candid
 @each_candidate
 def test_a_message_without_a_word_is_refused(candidate: Candidate) -> None:
     with pytest.raises(Unsendable) as refusal:
-        candidate.open(9).prepare(replace(candidate.message, text="", html=None))
+        candidate.open(9).prepare(replace(candidate.message, text="", html=None, short=""))
     assert refusal.value.code == "empty_body"

@@ -15,6 +15,9 @@ from notifications.providers import kinds
 from notifications.providers.console import ConsoleProvider
 from notifications.providers.kinds import Kind, Setup
 from notifications.providers.smtp import SmtpProvider
+from notifications.providers.twilio import Reports
+from tests.providers.candidate_telegram import TOKEN
+from tests.providers.candidate_twilio import SECRET
 from tests.providers.candidate_webhook import NEW
 
 OWN = "smtps://relay@mx.example.com"
@@ -118,8 +121,38 @@ def test_a_secret_that_cannot_sign_makes_the_account_unusable(monkeypatch: pytes
 
 
 def test_an_unknown_kind_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(wiring.Unusable, match="use console, resend, smtp, webhook"):
+    with pytest.raises(wiring.Unusable, match="use console, resend, smtp, telegram, twilio, webhook"):
         provider_in("live", account("pigeon"))
+
+
+def texts(kind: str = "twilio", **more: Any) -> ProviderAccount:
+    return ProviderAccount(
+        name="texts", kind=kind, channel="sms", sender="+15550001111", api_key_ref="env:TEXT_LOGIN", **more
+    )
+
+
+def test_reports_go_to_our_public_address_where_a_secret_verifies_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEXT_LOGIN", SECRET)
+    own = {"base_url": "https://api.twilio.com"}
+    with override_settings(NOTIFYOPS_PUBLIC_URL="https://shop.example.com", NOTIFYOPS_SMS_PARTS=5):
+        told = provider_in("live", texts(webhook_secret_refs="env:TEXT_LOGIN", **own))
+        assert told._reports == Reports("https://shop.example.com/api/v1/providers/texts/events", 5)
+        assert told.capabilities.receipts
+        assert provider_in("live", texts(**own)).capabilities.receipts == frozenset()
+    assert provider_in("live", texts(webhook_secret_refs="env:TEXT_LOGIN", **own))._reports.url == ""
+
+
+@pytest.mark.parametrize(("kind", "secret"), [("twilio", SECRET), ("telegram", TOKEN)])
+def test_a_copied_account_texts_nobody(kind: str, secret: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEXT_LOGIN", secret)
+    name, row = f"NOTIFYOPS_{kind.upper()}_BASE_URL", texts(kind, base_url=f"https://api.{kind}.com")
+    with pytest.raises(wiring.Unusable, match=f"set {name}"):
+        provider_in("sandbox", row)
+    with override_settings(**{name: "https://gate.example.com"}), pytest.raises(wiring.Unusable, match="this machine"):
+        provider_in("sandbox", row)
+    with override_settings(**{name: "http://127.0.0.1:8025"}):
+        assert provider_in("sandbox", row)._url.host == "127.0.0.1"
+    assert provider_in("redirect", row)._url.host == f"api.{kind}.com"
 
 
 def test_a_missing_receipt_says_nothing_where_none_ever_comes() -> None:
