@@ -9,8 +9,9 @@ from typing import Any, TypedDict
 
 from notifications.outbox_errors import InvalidRecipient, SchemaError
 from notifications.outbox_json import holds_all, plain
-from notifications.policy.endpoints import address_for, is_called
+from notifications.policy.endpoints import address_for, goes_by_account, is_called
 from notifications.policy.recipients import InvalidAddress
+from notifications.policy.subscriptions import is_pushed
 from notifications.types import registry
 
 
@@ -62,7 +63,7 @@ def wire_form(item: Item) -> dict[str, Any]:
             )
     options = {key: _option(key, value) for key, value in item.options.items() if value is not None}
     channel = options.get("channel", kind.channel if kind else "")
-    if channel == "email" or is_called(channel):
+    if channel == "email" or goes_by_account(channel):
         _check_address(channel, item.to)
     return {
         "notification_type": name,
@@ -77,8 +78,10 @@ def _check_address(channel: str, to: object) -> None:
     try:
         address_for(channel, to)
     except InvalidAddress as invalid:
-        what = "address to call" if is_called(channel) else "e-mail address"
-        raise InvalidRecipient(f"recipient is not one plain {what}", hint=invalid.reason, field="recipient") from None
+        what = "plain address to call" if is_called(channel) else "plain e-mail address"
+        if is_pushed(channel):
+            what = "push subscription"
+        raise InvalidRecipient(f"recipient is not one {what}", hint=invalid.reason, field="recipient") from None
 
 
 def text(value: object, name: str) -> str:

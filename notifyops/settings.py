@@ -80,6 +80,9 @@ NOTIFYOPS_WEBHOOK_NETWORKS = env.networks(_env, "NOTIFYOPS_WEBHOOK_NETWORKS")
 NOTIFYOPS_WEBHOOK_PRIVATE = _env.choice("NOTIFYOPS_WEBHOOK_PRIVATE", "no", ("no", "yes"))
 # All calls of accounts of kind webhook, instead of their recipients: a stand-in on this machine.
 NOTIFYOPS_WEBHOOK_BASE_URL = _env.url("NOTIFYOPS_WEBHOOK_BASE_URL")
+# The same of accounts of kind webpush; and how long a push service keeps what no browser has taken yet (RFC 8030, TTL).
+NOTIFYOPS_WEBPUSH_BASE_URL = _env.url("NOTIFYOPS_WEBPUSH_BASE_URL")
+NOTIFYOPS_PUSH_TTL_S = _env.whole("NOTIFYOPS_PUSH_TTL_S", 2_419_200, low=0, high=2_419_200)
 NOTIFYOPS_PUBLIC_URL = _env.url("NOTIFYOPS_PUBLIC_URL")
 
 # --- The database -----------------------------------------------------------------------------------------------

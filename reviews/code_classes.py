@@ -50,8 +50,11 @@ _OTHERWISE: Final[dict[str, str]] = {
     **dict.fromkeys(("smtp.mailbox_moved", "smtp.mailbox_disabled", "smtp.mailbox_full"), REFUSED),
     **dict.fromkeys(("webhook.gone", "webhook.not_found", "webhook.redirected"), REFUSED),
     "webhook.forbidden_address": CONTENT,
+    **dict.fromkeys(("webpush.gone", "webpush.redirected"), REFUSED),
+    "webpush.forbidden_address": CONTENT,
 }
-_LISTED: Final = (*codes.REVIEW_CODES, *codes.TRANSPORT_CODES, *codes.SMTP_CODES, *codes.WEBHOOK_CODES)
+_CALLED: Final = (*codes.WEBHOOK_CODES, *codes.WEBPUSH_CODES)
+_LISTED: Final = (*codes.REVIEW_CODES, *codes.TRANSPORT_CODES, *codes.SMTP_CODES, *_CALLED)
 _OWN: Final[dict[str, str]] = {
     code: _OTHERWISE.get(code, _BY_CAUSE[cause])
     for code in (*_LISTED, "resend.invalid_key")

@@ -9,8 +9,8 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal
 
 from django.template import Context, Template, TemplateDoesNotExist, TemplateSyntaxError, engines
 from django.template.base import NodeList, Variable, VariableNode
@@ -20,7 +20,7 @@ from django.utils import translation
 from notifications.delivery.shop import Account, Rules
 from notifications.door import Picked
 from notifications.policy import codes
-from notifications.policy.endpoints import address_for, is_called
+from notifications.policy.endpoints import address_for, goes_by_account
 from notifications.policy.recipients import InvalidAddress, mask
 from notifications.providers.base import Message, Unsendable
 from notifications.states import ResultClass
@@ -28,6 +28,8 @@ from notifications.types import NotificationType, Registry
 
 _PLAIN_LANGUAGE = "en"
 _AS_IT_IS = contextlib.nullcontext()
+# By the lane's class (lane_v1).
+_PRIORITIES: Final[tuple[Literal["urgent", "normal", "bulk"], ...]] = ("urgent", "normal", "bulk")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
@@ -97,7 +99,7 @@ def freeze(
     message = Message(
         sender=account.sender,
         # What is called is redirected by its account, to an address of the same kind.
-        to=to if is_called(picked.channel) else rules.redirect_to or to,
+        to=to if goes_by_account(picked.channel) else rules.redirect_to or to,
         # Where all goes to one address, it says whom it would have reached, as people may see an address.
         subject=f"[{mask(to)}] {rendered.subject}" if rules.redirect_to else rendered.subject,
         text=rendered.text,
@@ -110,9 +112,19 @@ def freeze(
             "report_id": picked.report_id,
             "data": data,
         },
+        expires_at=_expiry(picked, moment),
+        priority=_PRIORITIES[min(picked.lane // 16, 2)],
     )
     body = account.provider.prepare(message)
     return Frozen(body, hashlib.sha256(body).digest(), message.subject, rendered.template_version)
+
+
+def _expiry(picked: Picked, moment: Moment) -> datetime | None:
+    if moment.now is None or picked.expires_in_s is None:
+        return None
+    with contextlib.suppress(OverflowError):  # a year beyond 9999: it never expires
+        return moment.now + timedelta(seconds=picked.expires_in_s)
+    return None
 
 
 def render(kind: NotificationType, data: Mapping[str, Any], *, report_id: str, locale: str | None = None) -> Rendered:

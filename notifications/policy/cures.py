@@ -41,6 +41,17 @@ _RECEIVER: Final = "Find out what the endpoint refuses, mend that there, then re
 _TAKEN: Final = (
     "Ask the endpoint's owner whether the event with the webhook-id of the attempt came in: retry only what did not."
 )
+_BROWSER: Final = (
+    "Close it: the browser subscribes anew when its user comes back; or correct the address to its new subscription."
+)
+_PUSH_KEY: Final = (
+    "Compare the account's key with what pages are given (notify vapid-key), and mend it; a browser that subscribed "
+    "with an older key must subscribe anew, and its new subscription is the address to correct to."
+)
+_PUSH_DOUBT: Final = (
+    "Nobody can be asked: retry where a second notification harms less than none (it takes the first one's place on "
+    "the screen), else close it."
+)
 _SECOND: Final = "Close it as a duplicate, and find out why there were two."
 
 # For a provider's codes, by their cause.
@@ -114,4 +125,12 @@ CURES: Final[dict[str, str]] = {
     **dict.fromkeys(("webhook.too_many", "webhook.busy"), _RETRY),
     **dict.fromkeys(("webhook.unavailable", "webhook.failed", "webhook.malformed_response"), _TAKEN),
     "webhook.not_webhook": _SITE,
+    **dict.fromkeys(("webpush.gone", "webpush.redirected"), _BROWSER),
+    "webpush.forbidden_address": _FENCE,
+    **dict.fromkeys(("webpush.key_refused", "webpush.request_refused"), _PUSH_KEY),
+    "webpush.too_large": _CONTENT,
+    "webpush.refused": _RECEIVER,
+    **dict.fromkeys(("webpush.too_many", "webpush.busy"), _RETRY),
+    **dict.fromkeys(("webpush.unavailable", "webpush.failed", "webpush.malformed_response"), _PUSH_DOUBT),
+    "webpush.not_push": _SITE,
 }

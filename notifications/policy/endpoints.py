@@ -1,6 +1,7 @@
-"""Which kind of address a channel has: a mailbox, or an address that is called; the one form of the latter.
+"""Which kind of address a channel has: a mailbox, an address that is called, or a browser; the form of what is called.
 
-A channel's name says its kind by what stands before a dash: `webhook` and `webhook-erp` are called, others are mail's.
+A channel's name says its kind by what stands before a dash: `webhook` and `webhook-erp` are called, `push` and
+`push-shop` are browsers', others are mail's.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import re
 from typing import Final
 
 from notifications.policy.recipients import InvalidAddress, normalise_address
+from notifications.policy.subscriptions import MAX_SUBSCRIPTION, checked_keys, is_pushed, subscription_text
 
 MAX_URL: Final = 1000
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:.]+\]")
@@ -23,8 +25,15 @@ def is_called(channel: str) -> bool:
     return channel.partition("-")[0] == "webhook"
 
 
+def goes_by_account(channel: str) -> bool:
+    """Say whether the recipient is called: then the account redirects, to an address of the same kind."""
+    return is_called(channel) or is_pushed(channel)
+
+
 def address_for(channel: str, text: object) -> str:
     """Give the address as the channel keeps and uses it. Raises InvalidAddress."""
+    if is_pushed(channel):
+        return push_address(text)
     return called_address(text) if is_called(channel) else normalise_address(text)
 
 
@@ -50,6 +59,27 @@ def called_address(text: object) -> str:
         raise InvalidAddress("The port behind the host must be a number from 1 to 65535, or left out.")
     if parts["rest"] and (parts["rest"][0] not in "/?" or not _PATH.fullmatch(parts["rest"])):
         raise InvalidAddress("The path holds a character that cannot stand there; write it as % and its two digits.")
+    return address
+
+
+def push_address(text: object) -> str:
+    """Give a browser's subscription in its one form; a browser's JSON becomes it. Raises InvalidAddress."""
+    if not isinstance(text, str):
+        raise InvalidAddress("The address must be text: the JSON of the browser's subscription.")
+    address = subscription_text(text)
+    if len(address) > MAX_SUBSCRIPTION:
+        raise InvalidAddress("The subscription has more than 1000 characters; no push service needs as many.")
+    endpoint, mark, keys = address.partition("#")
+    if not mark or not endpoint.startswith("https://"):
+        raise InvalidAddress(
+            "Give the JSON of the browser's subscription, whose endpoint begins with https:// and which has both keys."
+        )
+    if endpoint.startswith("https://["):
+        raise InvalidAddress("The endpoint's host must be a name, as push services have it.")
+    if " " in endpoint:
+        raise InvalidAddress("The endpoint holds a blank; remove it.")
+    called_address(endpoint)
+    checked_keys(keys)
     return address
 
 

@@ -43,7 +43,7 @@ class Message:
     `tags` travel to the provider and back in its receipts; `subject` holds no control characters. `prepared_at` is
     aware, by the database's clock, and given where the adapter's capabilities say that it dates its messages. `facts`
     are for machines: the type, the ids and the caller's data, as JSON knows them; channels that people read have no use
-    for them.
+    for them. `expires_at` is aware, given where `prepared_at` is and the notification expires.
     """
 
     sender: str
@@ -56,6 +56,8 @@ class Message:
     tags: Mapping[str, str] = dataclass_field(default_factory=dict)
     prepared_at: datetime | None = None
     facts: Mapping[str, Any] = dataclass_field(default_factory=dict)
+    expires_at: datetime | None = None
+    priority: Literal["urgent", "normal", "bulk"] = "normal"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from notifications.providers.resend import ResendProvider
 from notifications.providers.resend_lookup import ResendLookup
 from notifications.providers.smtp import SmtpProvider
 from notifications.providers.webhook import Pool, WebhookProvider
+from notifications.providers.webpush import LONGEST_TTL_S, Reach, WebPushProvider
 
 logger = logging.getLogger(__name__)
 
@@ -30,13 +31,15 @@ GROUP: Final = "notifyops.providers"
 class Setup:
     """What one account gives its adapter. `secret` is the secret itself, empty where the account names none.
 
-    `networks`: those of our own that an adapter may call where others choose the host.
+    `networks`: those of our own that an adapter may call where others choose the host. `ttl_s`: how long a push service
+    keeps what cannot be shown yet.
     """
 
     base_url: str
     secret: str
     connections: int = 32
     networks: tuple[Network, ...] = ()
+    ttl_s: int = LONGEST_TTL_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,11 @@ def _webhook(setup: Setup) -> Provider:
     return WebhookProvider(secrets=setup.secret, stand_in=setup.base_url, pool=pool)
 
 
+def _webpush(setup: Setup) -> Provider:
+    reach = Reach(setup.connections, setup.networks, setup.ttl_s)
+    return WebPushProvider(secret=setup.secret, stand_in=setup.base_url, reach=reach)
+
+
 def _console(setup: Setup) -> Provider:
     return ConsoleProvider()
 
@@ -85,6 +93,7 @@ BUILT_IN: Final = (
     Kind("resend", _resend, _resend_lookup, has_sandbox=True),
     Kind("smtp", _smtp, needs_secret=False),
     Kind("webhook", _webhook, calls_recipients=True),
+    Kind("webpush", _webpush, calls_recipients=True),
     Kind("console", _console, needs_secret=False, needs_url=False, development=True),
 )
 

@@ -243,6 +243,9 @@ BEGIN
         PERFORM check_email_v1(recipient);
     ELSIF is_called_v1(target) THEN
         PERFORM check_url_v1(recipient);
+    ELSIF is_pushed_v1(target) THEN
+        recipient := push_address_v1(recipient);
+        PERFORM check_subscription_v1(recipient);
     END IF;
     PERFORM check_data_v1(notification_type, data, kind.required);
     starts := time_option_v1(options, 'not_before');
