@@ -109,8 +109,8 @@ class WebPushProvider:
                 self._fence.check(target)
             except Forbidden:
                 return _unsent(ResultClass.RECIPIENT, webpush_answers.FORBIDDEN)
-        began = self._monotonic()
-        host = f"{target.host}:{target.port}"
+        began, host = self._monotonic(), f"{target.host}:{target.port}"
+        # All of an endpoint is one browser's: some services tell theirs apart by the query alone.
         async with self._endpoints.place(push.endpoint) as one, self._hosts.place(host) as other:
             if not (one and other):
                 return webpush_answers.BUSY_RESULT

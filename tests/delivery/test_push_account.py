@@ -141,7 +141,7 @@ def test_no_answer_of_one_service_stops_the_others(
 
 
 def test_what_no_push_can_carry_is_refused_before_anything_is_sent(push: Workplace, service: Receiver) -> None:
-    intent = push.enqueue("demo-001", kind="report_push", to=TO, data={"title": "报" * 900, "url": "/" + "r" * 990})
+    intent = push.enqueue("demo-001", kind="report_push", to=TO, data={"title": "报" * 960, "url": "/" + "r" * 990})
     link = push.enqueue("demo-002", kind="report_push", to=TO, data={"title": "Q3", "url": "javascript:alert(1)"})
     push.turn(shop_of(push, service))
     assert (push.intent(intent).state, push.intent(intent).error_code) == (State.NEEDS_REVIEW, "too_large")

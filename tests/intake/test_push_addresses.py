@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Final
 
 import pytest
 from django.db import connections, transaction
+from django.utils import translation
+from django.utils.translation import gettext
 
 from notifications import outbox
 from notifications.models import Content, ProviderAccount
@@ -109,6 +112,8 @@ def test_anything_else_is_refused_by_all_three_and_not_repeated(text: str) -> No
         push_address(text)
     assert refusal.value.reason.endswith(".")
     assert len(text) < 12 or text not in refusal.value.reason
+    with translation.override("zh-hans"):
+        assert re.search("[\u4e00-\u9fff]", gettext(refusal.value.reason))
     with pytest.raises(Unsendable):
         subscription(text)
     if "\x00" not in text:
