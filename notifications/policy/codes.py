@@ -151,7 +151,7 @@ WEBPUSH_CODES: Final[dict[str, str]] = {
     "webpush.too_large": "The message is larger than the push service takes; nothing was accepted.",
     "webpush.refused": "The push service refused the message for good; nothing was accepted.",
     "webpush.redirected": "The push service sends elsewhere, which is never followed; nothing was accepted.",
-    "webpush.forbidden_address": "The subscription leads to a network that may not be called; nothing was sent.",
+    "webpush.forbidden_address": "The subscription belongs to a network that may not be called; nothing was sent.",
     "webpush.too_many": "The push service takes no more for now; nothing was accepted.",
     "webpush.busy": "The push service is slow, and as many calls wait for it as may; nothing was sent.",
     "webpush.unavailable": "The push service was out of service; it may have accepted the message before.",
