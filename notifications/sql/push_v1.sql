@@ -1,12 +1,13 @@
 -- Addresses of browsers: channels whose name is `push`, or begins with `push-`.
+-- OR REPLACE: the way back leaves them.
 
-CREATE FUNCTION notifyops_private.is_pushed_v1(channel text) RETURNS boolean
+CREATE OR REPLACE FUNCTION notifyops_private.is_pushed_v1(channel text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN split_part(channel, '-', 1) = 'push';
 
 -- The one form that is kept, of what a browser gives as JSON; any other text as it is. The same as
 -- notifications/policy/subscriptions.py, which a test compares.
-CREATE FUNCTION notifyops_private.push_address_v1(recipient text) RETURNS text
+CREATE OR REPLACE FUNCTION notifyops_private.push_address_v1(recipient text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     plain text := btrim(recipient);
@@ -31,7 +32,7 @@ END $$;
 
 -- Whether 65 bytes in base64url are a point of the curve P-256 (SP 800-186 section 3.2.1.3): for any other nothing could
 -- be encrypted, and that is better said to the caller than found out by a worker.
-CREATE FUNCTION notifyops_private.on_p256_v1(key text) RETURNS boolean
+CREATE OR REPLACE FUNCTION notifyops_private.on_p256_v1(key text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     p CONSTANT numeric := 115792089210356248762697446949407573530086143415290314195533631308867097853951;
@@ -49,7 +50,7 @@ END $$;
 
 -- Endpoint, `#`, p256dh, `.`, auth. The last letter of each key holds unused bits, which must be nought: two ways to write
 -- one key would be two addresses. No @ anywhere: address_v1 parts an address there.
-CREATE FUNCTION notifyops_private.subscription_is_plain_v1(recipient text) RETURNS boolean
+CREATE OR REPLACE FUNCTION notifyops_private.subscription_is_plain_v1(recipient text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
 DECLARE
     endpoint text := split_part(btrim(recipient), '#', 1);
@@ -64,7 +65,7 @@ BEGIN
     RETURN on_p256_v1(left(keys, 87));
 END $$;
 
-CREATE FUNCTION notifyops_private.check_subscription_v1(recipient text) RETURNS void
+CREATE OR REPLACE FUNCTION notifyops_private.check_subscription_v1(recipient text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
 BEGIN
     IF NOT subscription_is_plain_v1(recipient) THEN

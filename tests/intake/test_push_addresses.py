@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -23,6 +24,7 @@ from tests.providers.candidate_webpush import AUTH, ENDPOINT, P256DH, TO
 
 pytestmark = pytest.mark.django_db(databases=["default", "owner"])
 
+SQL: Final = Path(outbox.__file__).parent / "sql"
 KEYS: Final = {"p256dh": P256DH, "auth": AUTH}
 # As browsers give it, and as pages that encode the keys themselves do.
 JSON: Final = json.dumps({"endpoint": ENDPOINT, "expirationTime": None, "keys": KEYS})
@@ -165,3 +167,18 @@ def test_no_door_takes_anything_else(to: str) -> None:
             told(f"SELECT count(*) FROM {call}", value)
         assert to not in str(refusal.value)
     assert not Content.objects.exists()
+
+
+def test_the_way_back_leaves_what_the_intake_calls_and_the_way_forth_makes_it_anew() -> None:
+    """The intake itself is left as it is by a migration's way back: without them it would take nothing at all."""
+    item = {"notification_type": "report_ready", "report_id": "demo-001", "recipient": "ana@example.com"}
+    items = json.dumps([item | {"data": {"title": "Q3"}}])
+    with connections["owner"].cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO notifyops_private.notifications_workspacegrant (role, workspace) VALUES (session_user, '*')"
+            " ON CONFLICT DO NOTHING"
+        )
+        for name in ("push_v1.reverse", "push_v1"):
+            cursor.execute((SQL / f"{name}.sql").read_text("utf-8"))
+            cursor.execute("SELECT cardinality(notifyops_private.wishes_v1(%s::jsonb, now()))", [items])
+            assert cursor.fetchone() == (1,)
