@@ -163,6 +163,25 @@ REPORT_EVENT = registry.add(
         retry_delays=tuple(timedelta(seconds=step_s) for step_s in (5, 300, 1800, 7200, 18_000, 36_000)),
     )
 )
+
+
+class PushData(ReportData, total=False):
+    """What the report's push needs; `url` is where a click on it leads."""
+
+    url: str
+
+
+# In browsers, and gone with the day. A repeat takes the first one's place there, so one too many harms less than none.
+REPORT_PUSH = registry.add(
+    NotificationType(
+        name="report_push",
+        template="notifications/report_push",
+        data=PushData,
+        channel="push",
+        loss_model=LossModel.MUST_ARRIVE,
+        expires_after=timedelta(days=1),
+    )
+)
 DEMO = registry.add(
     NotificationType(
         name="demo_report_ready",

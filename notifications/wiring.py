@@ -73,7 +73,7 @@ class Unusable(Exception):
 
 
 def networks() -> tuple[Network, ...]:
-    """Give the networks that webhooks may go to beside the open internet."""
+    """Give the networks that recipients' addresses may lead to beside the open internet."""
     return EVERYTHING if settings.NOTIFYOPS_WEBHOOK_PRIVATE == "yes" else settings.NOTIFYOPS_WEBHOOK_NETWORKS
 
 
@@ -89,9 +89,10 @@ def provider(row: ProviderAccount, numbers: Rules) -> Provider:
     # Recipients are called themselves in live alone; in any other mode all of it goes to one address.
     is_direct = kind.calls_recipients and settings.NOTIFYOPS_SITE_MODE == "live"
     base_url = row.base_url if is_direct else _base_url(row) if kind.needs_url else ""
-    connections, parts = numbers.concurrency + numbers.reserve, settings.NOTIFYOPS_SMS_PARTS
+    connections = numbers.concurrency + numbers.reserve
+    parts, ttl_s = settings.NOTIFYOPS_SMS_PARTS, settings.NOTIFYOPS_PUSH_TTL_S
     try:
-        return kind.provider(Setup(base_url, secret, connections, networks(), _reports_to(row), parts))
+        return kind.provider(Setup(base_url, secret, connections, networks(), _reports_to(row), parts, ttl_s))
     except ValueError as error:
         raise Unusable(f"Account {row.name}: {error}") from error
 
@@ -177,6 +178,14 @@ def endpoint_secrets(row: ProviderAccount, url: str) -> list[str]:
     except ValueError as error:
         raise Unusable(f"Account {row.name}: {error}.") from None
     return [secret_of(endpoint_key(key, url)) for key in keys]
+
+
+def vapid_secret(row: ProviderAccount) -> str:
+    """Give the private key of an account that pushes; empty where this host does not have it."""
+    try:
+        return _secret(row, row.api_key_ref).strip()
+    except Unusable:
+        return ""
 
 
 def webhook_keys(references: str, read: Callable[[str], bytes] = key_of) -> list[bytes]:

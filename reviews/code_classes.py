@@ -52,6 +52,8 @@ _OTHERWISE: Final[dict[str, str]] = {
     **dict.fromkeys(("webhook.gone", "webhook.not_found", "webhook.redirected"), REFUSED),
     "webhook.forbidden_address": CONTENT,
     **{code: REFUSED for code in (*TWILIO_CODES, *TELEGRAM_CODES) if cause_of(code) is Cause.ADDRESS},
+    **dict.fromkeys(("webpush.gone", "webpush.redirected"), REFUSED),
+    "webpush.forbidden_address": CONTENT,
 }
 _OWN: Final[dict[str, str]] = {
     code: _OTHERWISE.get(code, _BY_CAUSE[cause])

@@ -49,7 +49,8 @@ class Wish(Given):
 
     notification_type: TypeName = Field(examples=["report_ready"])
     report_id: Report = Field(description="The business thing that it is about.", examples=["demo-report-001"])
-    recipient: str = Field(min_length=1, max_length=1000, examples=["ana@example.com"])
+    # A browser's subscription as JSON is the longest form of an address.
+    recipient: str = Field(min_length=1, max_length=4000, examples=["ana@example.com"])
     data: dict[str, Any] = Field(default_factory=dict, examples=[{"title": "Q3"}])
     options: Options = Field(default_factory=Options)
 

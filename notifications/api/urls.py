@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path, re_path
 
-from notifications.api import pages
+from notifications.api import pages, push
 from notifications.api.gate import roomed
 from notifications.api.v1 import api
 
@@ -19,6 +19,7 @@ def _calls() -> list[URLPattern]:
 urlpatterns = [
     path("openapi.json", pages.document, name="api-openapi"),
     path("docs", pages.docs, name="api-docs"),
+    path("push/key", push.key, name="api-push-key"),
     *_calls(),
     re_path(r"^(?!providers/)", pages.nothing),
 ]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final, Literal
 
 from django.template import Context, Template, TemplateDoesNotExist, TemplateSyntaxError, engines
 from django.template.base import NodeList, Variable, VariableNode
@@ -29,6 +29,8 @@ from notifications.types import NotificationType, Registry
 
 _PLAIN_LANGUAGE = "en"
 _AS_IT_IS = contextlib.nullcontext()
+# By the lane's class (lane_v1).
+_PRIORITIES: Final[tuple[Literal["urgent", "normal", "bulk"], ...]] = ("urgent", "normal", "bulk")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
@@ -43,8 +45,12 @@ class Moment:
     now: datetime | None = None
 
     def until(self, span_s: float | None) -> datetime | None:
-        """Give the time in so many seconds; None where either is not known."""
-        return None if self.now is None or span_s is None else self.now + timedelta(seconds=span_s)
+        """Give the time in so many seconds; None where either is not known, or it is beyond every calendar."""
+        if self.now is None or span_s is None:
+            return None
+        with contextlib.suppress(OverflowError):  # a year beyond 9999: it never expires
+            return self.now + timedelta(seconds=span_s)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +118,14 @@ def freeze(
         short=words.short,
         tags={"site": rules.site, "intent": str(picked.id), **own_tags, **kind.tags},
         prepared_at=moment.now,
-        expires_at=moment.until(picked.expires_in_s),
         facts={
             "type": kind.name,
             "notification_id": picked.notification_id,
             "report_id": picked.report_id,
             "data": data,
         },
+        expires_at=moment.until(picked.expires_in_s),
+        priority=_PRIORITIES[min(picked.lane // 16, 2)],
     )
     body = account.provider.prepare(message)
     return Frozen(body, hashlib.sha256(body).digest(), message.subject, rendered.template_version)

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from notifications.delivery.shop import Rules
 from notifications.policy import codes
-from notifications.policy.endpoints import is_called
+from notifications.policy.endpoints import goes_by_account
 from notifications.policy.phones import is_chat, is_phone
 from notifications.policy.recipients import mask
 from notifications.providers.base import Unsendable
@@ -28,8 +28,8 @@ def reached(channel: str, to: str, rules: Rules) -> str:
 
     Raises Unsendable where the site names none: nobody else may be reached.
     """
-    # What is called is redirected by its account.
-    if not rules.redirect_to or is_called(channel):
+    # What is called is redirected by its account, to an address of the same kind.
+    if not rules.redirect_to or goes_by_account(channel):
         return to
     if not is_phone(channel) and not is_chat(channel):
         return rules.redirect_to

@@ -6,5 +6,5 @@ from notifications.sqlfile import renewed
 
 
 class Migration(migrations.Migration):
-    dependencies = [("notifications", "0032_phones_and_chats")]
+    dependencies = [("notifications", "0033_web_push")]
     operations = [renewed("enqueue_v1", "notifyops_private.refuse_reused_v1")]

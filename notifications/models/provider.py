@@ -61,6 +61,10 @@ class ProviderAccount(models.Model):
         validators=[MinValueValidator(SLOWEST_PER_S), MaxValueValidator(FASTEST_PER_S)],
         help_text=_("Empty: as fast as the provider's headers allow. 0.1 to 10,000; never more than they allow."),
     )
+    # Of a kind that pushes: what pages subscribe with; its private half is what `api_key_ref` names.
+    vapid_public_key = models.CharField(
+        _("public key for pages"), max_length=87, blank=True, db_default="", default="", editable=False
+    )
     declares_receipts = models.BooleanField(_("sends receipts"), db_default=True, default=True)
     enabled = models.BooleanField(_("enabled"), db_default=True, default=True)
     revision = models.IntegerField(_("revision"), db_default=1, default=1, editable=False)
@@ -80,6 +84,10 @@ class ProviderAccount(models.Model):
             models.CheckConstraint(
                 name="provideraccount_lookup_key_is_reference",
                 condition=Q(lookup_key_ref__startswith="env:") | Q(lookup_key_ref=""),
+            ),
+            models.CheckConstraint(
+                name="provideraccount_vapid_key_is_public",
+                condition=Q(vapid_public_key__regex=r"^(B[A-Za-z0-9_-]{86})?$"),
             ),
             models.CheckConstraint(
                 name="provideraccount_rate_is_sane",

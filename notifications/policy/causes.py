@@ -93,6 +93,13 @@ _OWN: Final[dict[str, Cause]] = {
     "telegram.too_many": Cause.TRANSPORT,
     **dict.fromkeys(("telegram.failed", "telegram.malformed_response"), Cause.DOUBT),
     "telegram.not_telegram": Cause.SITE,
+    **dict.fromkeys(("webpush.gone", "webpush.redirected", "webpush.forbidden_address"), Cause.ADDRESS),
+    **dict.fromkeys(("webpush.key_refused", "webpush.request_refused"), Cause.ACCOUNT),
+    "webpush.too_large": Cause.CONTENT,
+    "webpush.refused": Cause.REQUEST,
+    **dict.fromkeys(("webpush.too_many", "webpush.busy"), Cause.TRANSPORT),
+    **dict.fromkeys(("webpush.unavailable", "webpush.failed", "webpush.malformed_response"), Cause.DOUBT),
+    "webpush.not_push": Cause.SITE,
 }
 # Nothing was made of it: the code comes from before any bytes, and no key was used.
 UNPREPARED: Final = frozenset(

@@ -151,6 +151,23 @@ WEBHOOK_CODES: Final[dict[str, str]] = {
     "webhook.not_webhook": "The message was prepared for another kind of account, and cannot be sent by this one.",
 }
 
+# What a push service said, or why it was not called; `http_status` then holds its status.
+WEBPUSH_CODES: Final[dict[str, str]] = {
+    "webpush.gone": "The browser's subscription is over (404, 410): its address is blocked on this channel.",
+    "webpush.key_refused": "The push service does not take the account's key for this browser; nothing was accepted.",
+    "webpush.request_refused": "The push service refused the request or its signature; nothing was accepted.",
+    "webpush.too_large": "The message is larger than the push service takes; nothing was accepted.",
+    "webpush.refused": "The push service refused the message for good; nothing was accepted.",
+    "webpush.redirected": "The push service sends elsewhere, which is never followed; nothing was accepted.",
+    "webpush.forbidden_address": "The subscription belongs to a network that may not be called; nothing was sent.",
+    "webpush.too_many": "The push service takes no more for now; nothing was accepted.",
+    "webpush.busy": "The push service is slow, and as many calls wait for it as may; nothing was sent.",
+    "webpush.unavailable": "The push service was out of service; it may have accepted the message before.",
+    "webpush.failed": "The push service failed; it may have accepted the message before.",
+    "webpush.malformed_response": "The push service's status is none of its protocol; it may have accepted it.",
+    "webpush.not_push": "The message was prepared for another kind of account, and cannot be sent by this one.",
+}
+
 # How a question to the provider ended, where the answer alone does not say it.
 LOOKUP_CODES: Final[dict[str, str]] = {
     "lookup.no_key": "No worker here has a key that may read from the provider, so it could not be asked.",
@@ -183,5 +200,6 @@ CASE_CODES: Final[dict[str, str]] = {
     **WEBHOOK_CODES,
     **TWILIO_CODES,
     **TELEGRAM_CODES,
+    **WEBPUSH_CODES,
 }
 OWN_CODES: Final[dict[str, str]] = {**CASE_CODES, **LOOKUP_CODES}

@@ -51,6 +51,17 @@ _CONSOLE: Final = (
 )
 _NOWHERE: Final = "The provider cannot be asked: find out from the recipient, or close it; a resend needs two leads."
 _REFUSAL: Final = "Find out at the provider what it refuses, mend that, then retry under a new key."
+_BROWSER: Final = (
+    "Close it: the browser subscribes anew when its user comes back; or correct the address to its new subscription."
+)
+_PUSH_KEY: Final = (
+    "Compare the account's key with what pages are given (notify vapid-key), and mend it; a browser that subscribed "
+    "with an older key must subscribe anew, and its new subscription is the address to correct to."
+)
+_PUSH_DOUBT: Final = (
+    "Nobody can be asked: retry where a second notification harms less than none (it takes the first one's place on "
+    "the screen), else close it."
+)
 _SECOND: Final = "Close it as a duplicate, and find out why there were two."
 
 _TEXT_CAUSES: Final = tuple((code, cause_of(code)) for code in (*TWILIO_CODES, *TELEGRAM_CODES))
@@ -141,4 +152,12 @@ CURES: Final[dict[str, str]] = {
     **dict.fromkeys(("telegram.deactivated", "telegram.chat_not_found", "telegram.migrated"), _GONE),
     "telegram.refused": _REFUSAL,
     **dict.fromkeys(("telegram.failed", "telegram.malformed_response"), _NOWHERE),
+    **dict.fromkeys(("webpush.gone", "webpush.redirected"), _BROWSER),
+    "webpush.forbidden_address": _FENCE,
+    **dict.fromkeys(("webpush.key_refused", "webpush.request_refused"), _PUSH_KEY),
+    "webpush.too_large": _CONTENT,
+    "webpush.refused": _RECEIVER,
+    **dict.fromkeys(("webpush.too_many", "webpush.busy"), _RETRY),
+    **dict.fromkeys(("webpush.unavailable", "webpush.failed", "webpush.malformed_response"), _PUSH_DOUBT),
+    "webpush.not_push": _SITE,
 }

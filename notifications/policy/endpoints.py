@@ -1,7 +1,7 @@
-"""Which kind of address a channel has: a mailbox, one that is called, a phone's or a chat; the form of what is called.
+"""Which kind of address a channel has: a mailbox, one that is called, a browser, a phone's or a chat; and their forms.
 
-A channel's name says its kind by what stands before a dash: `webhook` and `webhook-erp` are called. What is not listed
-here or in phones.py is mail's.
+A channel's name says its kind by what stands before a dash: `webhook` and `webhook-erp` are called, `push` and
+`push-shop` are browsers'. What is not listed here or in phones.py is mail's.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Final
 
 from notifications.policy.phones import chat, is_chat, is_phone, phone_number
 from notifications.policy.recipients import InvalidAddress, normalise_address
+from notifications.policy.subscriptions import MAX_SUBSCRIPTION, checked_keys, is_pushed, subscription_text
 
 MAX_URL: Final = 1000
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:.]+\]")
@@ -24,6 +25,11 @@ _CALLED: Final = re.compile(
 def is_called(channel: str) -> bool:
     """Say whether the channel's addresses are called, instead of written to."""
     return channel.partition("-")[0] == "webhook"
+
+
+def goes_by_account(channel: str) -> bool:
+    """Say whether the recipient is called: then the account redirects, to an address of the same kind."""
+    return is_called(channel) or is_pushed(channel)
 
 
 def address_for(channel: str, text: object) -> str:
@@ -66,12 +72,34 @@ def called_address(text: object) -> str:
     return address
 
 
+def push_address(text: object) -> str:
+    """Give a browser's subscription in its one form; a browser's JSON becomes it. Raises InvalidAddress."""
+    if not isinstance(text, str):
+        raise InvalidAddress("The address must be text: the JSON of the browser's subscription.")
+    address = subscription_text(text)
+    if len(address) > MAX_SUBSCRIPTION:
+        raise InvalidAddress("The subscription has more than 1000 characters; no push service needs as many.")
+    endpoint, mark, keys = address.partition("#")
+    if not mark or not endpoint.startswith("https://"):
+        raise InvalidAddress(
+            "Give the JSON of the browser's subscription, whose endpoint begins with https:// and which has both keys."
+        )
+    if endpoint.startswith("https://["):
+        raise InvalidAddress("The endpoint's host must be a name, as push services have it.")
+    if " " in endpoint:
+        raise InvalidAddress("The endpoint holds a blank; remove it.")
+    called_address(endpoint)
+    checked_keys(keys)
+    return address
+
+
 def _is_port(text: str) -> bool:
     return re.fullmatch(r"[1-9][0-9]{0,4}", text) is not None and int(text) <= 65535
 
 
 _KINDS: Final[tuple[tuple[Callable[[str], bool], Callable[[object], str], str], ...]] = (
     (is_called, called_address, "address to call"),
+    (is_pushed, push_address, "push subscription"),
     (is_phone, phone_number, "phone number"),
     (is_chat, chat, "chat of Telegram"),
 )

@@ -43,8 +43,8 @@ class Message:
     `tags` travel to the provider and back in its receipts; `subject` holds no control characters. `prepared_at` is
     aware, by the database's clock, and given where the adapter's capabilities say that it dates its messages. `facts`
     are for machines: the type, the ids and the caller's data, as JSON knows them; channels that people read have no use
-    for them. `short` is the type's short text, given where the capabilities want it, None where the type has none;
-    `expires_at` comes with `prepared_at`.
+    for them. `short` is the type's short text, given where the capabilities want it, None where the type has none.
+    `expires_at` is aware, given where `prepared_at` is and the notification expires.
     """
 
     sender: str
@@ -59,6 +59,7 @@ class Message:
     facts: Mapping[str, Any] = dataclass_field(default_factory=dict)
     short: str | None = None
     expires_at: datetime | None = None
+    priority: Literal["urgent", "normal", "bulk"] = "normal"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from notifications.providers.telegram import TelegramProvider
 from notifications.providers.twilio import Reports, TwilioProvider
 from notifications.providers.twilio_lookup import TwilioLookup
 from notifications.providers.webhook import Pool, WebhookProvider
+from notifications.providers.webpush import LONGEST_TTL_S, Reach, WebPushProvider
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +35,8 @@ class Setup:
     """What one account gives its adapter. `secret` is the secret itself, empty where the account names none.
 
     `networks`: those of our own that an adapter may call where others choose the host. `reports_to`: our address for
-    what the provider says later of this account's messages, or empty; `most_parts`: of one text message.
+    what the provider says later of this account's messages, or empty; `most_parts`: of one text message. `ttl_s`: how
+    long a push service keeps what cannot be shown yet.
     """
 
     base_url: str
@@ -43,6 +45,7 @@ class Setup:
     networks: tuple[Network, ...] = ()
     reports_to: str = ""
     most_parts: int = 3
+    ttl_s: int = LONGEST_TTL_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,11 @@ def _telegram(setup: Setup) -> Provider:
     return TelegramProvider(base_url=setup.base_url, token=setup.secret, connections=setup.connections)
 
 
+def _webpush(setup: Setup) -> Provider:
+    reach = Reach(setup.connections, setup.networks, setup.ttl_s)
+    return WebPushProvider(secret=setup.secret, stand_in=setup.base_url, reach=reach)
+
+
 def _console(setup: Setup) -> Provider:
     return ConsoleProvider()
 
@@ -106,6 +114,7 @@ BUILT_IN: Final = (
     Kind("webhook", _webhook, calls_recipients=True),
     Kind("twilio", _twilio, _twilio_lookup),
     Kind("telegram", _telegram),
+    Kind("webpush", _webpush, calls_recipients=True),
     Kind("console", _console, needs_secret=False, needs_url=False, development=True),
 )
 

@@ -77,7 +77,7 @@ class WebhookProvider:
         self._keys = keys_of(secrets)
         if not self._keys:
             raise ValueError("Name a variable with at least one signing secret, whsec_ and 24 to 64 bytes in base64.")
-        self._stand_in = _stand_in(stand_in) if stand_in else None
+        self._stand_in = stand_in_of(stand_in) if stand_in else None
         self._fence = Fence(pool.networks)
         # Many endpoints of one host that hangs are held back as well, later than a single one.
         self._endpoints = Crowd(monotonic, max(2, pool.connections // 8))
@@ -134,7 +134,8 @@ class WebhookProvider:
             await transport.close()
 
 
-def _stand_in(text: str) -> URL:
+def stand_in_of(text: str) -> URL:
+    """Give the address that stands in for all recipients. Raises ValueError with a sentence."""
     try:
         url = URL(text)
         usable = url.scheme in ("http", "https") and bool(url.host) and not (url.user or url.password or url.fragment)

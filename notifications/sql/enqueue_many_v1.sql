@@ -76,7 +76,9 @@ BEGIN
             hmac_by_v1('address:' || address.plain, inner_key, outer_key)
         FROM (
             SELECT e.ordinality::int AS place, e.value ->> 'notification_type' AS type, e.value ->> 'report_id' AS report,
-                e.value ->> 'recipient' AS recipient, coalesce(e.value -> 'data', '{}') AS data, o.options, o.space,
+                CASE WHEN is_pushed_v1(coalesce(o.options ->> 'channel', k.channel))
+                    THEN push_address_v1(e.value ->> 'recipient') ELSE e.value ->> 'recipient' END AS recipient,
+                coalesce(e.value -> 'data', '{}') AS data, o.options, o.space,
                 coalesce(o.options ->> 'notification_id', default_key_v1(
                     o.space, e.value ->> 'notification_type', e.value ->> 'report_id')) AS key,
                 coalesce(o.options ->> 'channel', k.channel) AS channel
@@ -105,6 +107,7 @@ BEGIN
            OR (is_called_v1(w.channel) AND NOT url_is_plain_v1(w.recipient))
            OR (is_phone_v1(w.channel) AND NOT phone_is_plain_v1(w.recipient))
            OR (is_chat_v1(w.channel) AND NOT chat_is_plain_v1(w.recipient))
+           OR (is_pushed_v1(w.channel) AND NOT subscription_is_plain_v1(w.recipient))
     ) THEN
         PERFORM refuse_v1('NO400', 'an item is not as it must be', '', 'Call enqueue for each.');
     END IF;

@@ -248,6 +248,9 @@ BEGIN
         PERFORM check_phone_v1(recipient);
     ELSIF is_chat_v1(target) THEN
         PERFORM check_chat_v1(recipient);
+    ELSIF is_pushed_v1(target) THEN
+        recipient := push_address_v1(recipient);
+        PERFORM check_subscription_v1(recipient);
     END IF;
     PERFORM check_data_v1(notification_type, data, kind.required);
     starts := time_option_v1(options, 'not_before');

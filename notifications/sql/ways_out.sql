@@ -46,6 +46,7 @@ BEGIN
         WHEN is_called_v1(old.channel) AND NOT url_is_plain_v1(address) THEN 'address'
         WHEN is_phone_v1(old.channel) AND NOT phone_is_plain_v1(address) THEN 'address'
         WHEN is_chat_v1(old.channel) AND NOT chat_is_plain_v1(address) THEN 'address'
+        WHEN is_pushed_v1(old.channel) AND NOT subscription_is_plain_v1(address) THEN 'address'
         WHEN print = said.commitment THEN 'same_address'
         WHEN EXISTS (SELECT FROM notifications_deliveryblock b WHERE b.commitment = print
             AND b.channel = old.channel AND b.scope IN ('', old.type)

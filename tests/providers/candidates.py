@@ -11,6 +11,7 @@ from tests.providers import (
     candidate_telegram,
     candidate_twilio,
     candidate_webhook,
+    candidate_webpush,
 )
 from tests.providers.conformance import Candidate, Trial
 
@@ -21,6 +22,7 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
     candidate_webhook.CANDIDATE,
     candidate_twilio.CANDIDATE,
     candidate_telegram.CANDIDATE,
+    candidate_webpush.CANDIDATE,
 )
 TRIALS: Final[tuple[tuple[Candidate, Trial], ...]] = tuple(
     (candidate, trial) for candidate in CANDIDATES for trial in candidate.trials

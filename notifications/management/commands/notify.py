@@ -37,6 +37,7 @@ VERBS: Final[dict[str, str]] = {
     "outcomes": "what became of notifications, in order, from a position on",
     "endpoint": "who gets the outcomes as signed webhooks",
     "webhook-secret": "the secret by which one endpoint verifies what an account sends it",
+    "vapid-key": "the key that pages subscribe to web push with; makes and rotates it",
     "receipts": "read back from the provider what never reached us",
     "verify": "recompute the chains of the log",
     "doctor": "check every invariant",
