@@ -35,10 +35,8 @@ def rows() -> Iterator[tuple[str, str, str, str, str]]:
         yield code, cause or "", hints.meaning(code), suggested(cause), hints.cure(code)
     for row in resend_errors.ROWS:
         code = f"resend.{row.status}.{row.name}"
-        if row.result_class in (ResultClass.IN_FLIGHT, ResultClass.CONFLICT):
-            cause: Cause | None = Cause.DOUBT
-        else:
-            cause = cause_of(code)
+        in_doubt = row.result_class in (ResultClass.IN_FLIGHT, ResultClass.CONFLICT)
+        cause = Cause.DOUBT if in_doubt else cause_of(code)
         yield code, cause or "", row.meaning, suggested(cause), hints.cure(code)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,7 @@ def test_a_proxy_that_nobody_named_makes_no_stranger_this_machine(claim: str) ->
 
 
 def test_behind_a_named_proxy_the_readers_own_address_counts(settings: Any) -> None:
-    settings.NOTIFYOPS_TRUSTED_PROXIES = (metrics.ipaddress.ip_network("127.0.0.0/8"),)
+    settings.NOTIFYOPS_TRUSTED_PROXIES = (ipaddress.ip_network("127.0.0.0/8"),)
     assert Client().get("/metrics", headers={"X-Forwarded-For": "192.0.2.1"}).status_code == 403
 
 
