@@ -166,6 +166,8 @@ class EntryKind(StrEnum):
     RELEASED = "released"
     INVALID = "invalid"
     BLOCKED = "blocked"
+    FETCHING = "fetching"
+    FETCHED = "fetched"
     CLAIMED = "claimed"
     RESULT = "result"
     LATE = "late"
@@ -232,6 +234,8 @@ _STATING: dict[EntryKind, tuple[set[State], set[Who]]] = {  # in any of these, b
     EntryKind.RECEIPT: ({State.NEEDS_REVIEW, State.CLOSED, State.CANCELLED}, {Who.RECEIPT}),
     EntryKind.CONTRADICTED: ({State.NEEDS_REVIEW}, {Who.WORKER, Who.RECEIPT}),
     EntryKind.EVIDENCE: (set(State), {Who.WORKER}),
+    EntryKind.FETCHING: ({State.PENDING, State.RETRY}, {Who.WORKER}),
+    EntryKind.FETCHED: ({State.PENDING, State.RETRY}, {Who.WORKER}),
     EntryKind.RE_PREPARED: ({State.PENDING, State.RETRY}, {Who.WORKER}),
     EntryKind.RESEND_ASKED: ({State.NEEDS_REVIEW}, {Who.PERSON}),
     EntryKind.RESEND_DROPPED: ({State.NEEDS_REVIEW}, {Who.PERSON}),

@@ -80,6 +80,8 @@ NOTIFYOPS_WEBHOOK_NETWORKS = env.networks(_env, "NOTIFYOPS_WEBHOOK_NETWORKS")
 NOTIFYOPS_WEBHOOK_PRIVATE = _env.choice("NOTIFYOPS_WEBHOOK_PRIVATE", "no", ("no", "yes"))
 # All calls of accounts of kind webhook, instead of their recipients: a stand-in on this machine.
 NOTIFYOPS_WEBHOOK_BASE_URL = _env.url("NOTIFYOPS_WEBHOOK_BASE_URL")
+# Where attachments may be fetched from beside the open internet, and without TLS.
+NOTIFYOPS_ATTACHMENT_NETWORKS = env.networks(_env, "NOTIFYOPS_ATTACHMENT_NETWORKS")
 NOTIFYOPS_PUBLIC_URL = _env.url("NOTIFYOPS_PUBLIC_URL")
 
 # --- The database -----------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
+from notifications.delivery.attached import attach
 from notifications.delivery.due import Due, given_bytes, set_roots, time_for
 from notifications.delivery.judge import judge_all
 from notifications.delivery.lease import ROOM_TO_RECORD_S, Lease, boot_clock
@@ -111,8 +112,9 @@ async def _prepared(connection: AsyncConnection[Any], shop: Shop, due: list[Pick
     decisions = await judge_all(connection, judged, shop.rules.site_mode)
     await set_roots(connection, looked_at)
     moment = Moment(shop.rules, await time_for(connection, looked_at))
+    ready = await attach(connection, zip(looked_at, decisions, strict=True), worker)
     with plain_language():
-        for case, decision in zip(looked_at, decisions, strict=True):
+        for case, decision in ready:
             verdict = given_bytes(case, moment, decision)
             if verdict.sends:
                 cases.append(case)

@@ -22,7 +22,7 @@ from notifications.door import Picked
 from notifications.policy import codes
 from notifications.policy.endpoints import address_for, is_called
 from notifications.policy.recipients import InvalidAddress, mask
-from notifications.providers.base import Message, Unsendable
+from notifications.providers.base import Attachment, Message, Unsendable
 from notifications.states import ResultClass
 from notifications.types import NotificationType, Registry
 
@@ -40,6 +40,14 @@ class Moment:
 
     rules: Rules
     now: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What this message has of its own: the tags that say what it is, and its files."""
+
+    tags: Mapping[str, str]
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +83,8 @@ def plain_language() -> contextlib.AbstractContextManager[None]:
     return translation.override(_PLAIN_LANGUAGE)
 
 
-def freeze(
-    picked: Picked, kind: NotificationType, account: Account, *, moment: Moment, own_tags: Mapping[str, str]
-) -> Frozen:
-    """Give the exact bytes of this generation, whose own tags say what it is; only inside `plain_language`.
+def freeze(picked: Picked, kind: NotificationType, account: Account, *, moment: Moment, own: Own) -> Frozen:
+    """Give the exact bytes of this generation; only inside `plain_language`.
 
     Raises Unsendable, with a code of the closed vocabulary.
     """
@@ -102,7 +108,7 @@ def freeze(
         subject=f"[{mask(to)}] {rendered.subject}" if rules.redirect_to else rendered.subject,
         text=rendered.text,
         html=rendered.html,
-        tags={"site": rules.site, "intent": str(picked.id), **own_tags, **kind.tags},
+        tags={"site": rules.site, "intent": str(picked.id), **own.tags, **kind.tags},
         prepared_at=moment.now,
         facts={
             "type": kind.name,
@@ -110,6 +116,7 @@ def freeze(
             "report_id": picked.report_id,
             "data": data,
         },
+        attachments=own.attachments,
     )
     body = account.provider.prepare(message)
     return Frozen(body, hashlib.sha256(body).digest(), message.subject, rendered.template_version)

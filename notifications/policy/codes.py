@@ -24,6 +24,11 @@ SITE_MODE_CHANGED: Final = "site_mode_changed"
 INVALID_KEY: Final = "invalid_key"
 EMPTY_BODY: Final = "empty_body"
 TOO_LARGE: Final = "too_large"
+ATTACHMENTS_NOT_TAKEN: Final = "attachments_not_taken"
+ATTACHMENT_UNREACHABLE: Final = "attachment_unreachable"
+ATTACHMENT_REFUSED: Final = "attachment_refused"
+ATTACHMENT_MISMATCH: Final = "attachment_mismatch"
+ATTACHMENT_FORBIDDEN: Final = "attachment_forbidden"
 UNSUBSCRIBED: Final = "unsubscribed"
 OPTED_OUT: Final = "opted_out"
 ADDRESS_BOUNCED: Final = "address_bounced"
@@ -61,6 +66,11 @@ REVIEW_CODES: Final[dict[str, str]] = {
     INVALID_KEY: "The notification's key is not one that the provider takes as an idempotency key.",
     EMPTY_BODY: "The message has neither text nor HTML.",
     TOO_LARGE: "The prepared message is larger than the provider takes.",
+    ATTACHMENTS_NOT_TAKEN: "The message has attachments, and this kind of account carries none.",
+    ATTACHMENT_UNREACHABLE: "An attachment did not come from its address, as often as it was asked for.",
+    ATTACHMENT_REFUSED: "The address of an attachment does not give it, or leads elsewhere.",
+    ATTACHMENT_MISMATCH: "What lies at the address of an attachment is not what was announced: other size or SHA-256.",
+    ATTACHMENT_FORBIDDEN: "The address of an attachment belongs to a network that may not be asked, or has no TLS.",
     UNSUBSCRIBED: "The recipient unsubscribed from this kind of notification.",
     OPTED_OUT: "The recipient opted out of this channel.",
     ADDRESS_BOUNCED: "Earlier mail to this address bounced for good, so nothing more is sent to it.",

@@ -41,6 +41,15 @@ _RECEIVER: Final = "Find out what the endpoint refuses, mend that there, then re
 _TAKEN: Final = (
     "Ask the endpoint's owner whether the event with the webhook-id of the attempt came in: retry only what did not."
 )
+_FILE: Final = (
+    "Put the file that was announced at its address, then retry; or close it and enqueue it anew with the right "
+    "address, size and SHA-256."
+)
+_FILES_FENCE: Final = (
+    "Close it, and enqueue it anew with an address that may be asked; where its network is meant to be, an "
+    "administrator names it in NOTIFYOPS_ATTACHMENT_NETWORKS, and a retry is enough."
+)
+_NO_FILES: Final = "Make an account that carries attachments the channel's, then retry; or enqueue it anew with a link."
 _SECOND: Final = "Close it as a duplicate, and find out why there were two."
 
 # For a provider's codes, by their cause.
@@ -76,6 +85,11 @@ CURES: Final[dict[str, str]] = {
     codes.INVALID_KEY: _DATA,
     codes.EMPTY_BODY: _CONTENT,
     codes.TOO_LARGE: _CONTENT,
+    codes.ATTACHMENTS_NOT_TAKEN: _NO_FILES,
+    codes.ATTACHMENT_UNREACHABLE: _FILE,
+    codes.ATTACHMENT_REFUSED: _FILE,
+    codes.ATTACHMENT_MISMATCH: _FILE,
+    codes.ATTACHMENT_FORBIDDEN: _FILES_FENCE,
     codes.UNSUBSCRIBED: _NO_MORE,
     codes.OPTED_OUT: _NO_MORE,
     codes.ADDRESS_BOUNCED: _ADDRESS,

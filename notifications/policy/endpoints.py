@@ -28,7 +28,7 @@ def address_for(channel: str, text: object) -> str:
     return called_address(text) if is_called(channel) else normalise_address(text)
 
 
-def called_address(text: object) -> str:
+def called_address(text: object, *, longest: int = MAX_URL) -> str:
     """Give an address such as https://hooks.example.com/in, trimmed and otherwise as it is. Raises InvalidAddress.
 
     Only one form is taken, since a block and a comparison know an address by its letters: host in lower case, no login,
@@ -37,8 +37,8 @@ def called_address(text: object) -> str:
     if not isinstance(text, str):
         raise InvalidAddress("The address must be text, for example https://hooks.example.com/in.")
     address = text.strip(" ")
-    if len(address) > MAX_URL:
-        raise InvalidAddress(f"The address has more than {MAX_URL} characters; give a shorter one.")
+    if len(address) > longest:
+        raise InvalidAddress(f"The address has more than {longest} characters; give a shorter one.")
     parts = _CALLED.fullmatch(address)
     if parts is None or parts["scheme"] not in ("http", "https"):
         raise InvalidAddress("The address must begin with https://, for example https://hooks.example.com/in.")

@@ -36,6 +36,20 @@ class NotWritten(Exception):
         self.code = code
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Attachment:
+    """One file of a message. The name is one plain file name, and its ending fits the media type."""
+
+    name: str
+    media_type: str
+    content: bytes
+
+    @property
+    def encoded_bytes(self) -> int:
+        """Give how many bytes it takes in base64."""
+        return -(-len(self.content) // 3) * 4
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One rendered notification to one recipient, before it becomes bytes.
@@ -56,6 +70,7 @@ class Message:
     tags: Mapping[str, str] = dataclass_field(default_factory=dict)
     prepared_at: datetime | None = None
     facts: Mapping[str, Any] = dataclass_field(default_factory=dict)
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +119,8 @@ class Capabilities:
     `dates_messages`: its bytes hold the time of their making, so `prepare` wants `Message.prepared_at`.
     `shares_fate`: one service answers for all messages of the account, so that what it says of its rate, its rules or
     its health concerns all of them. Where each address is a service of its own, no answer stops the others.
+    `attachment_limit`: how many bytes the attachments of one message may have after encoding, all together; 0: it takes
+    none, and a message that has some is stopped for a person before `prepare` is asked.
     """
 
     idempotency: Literal["none", "key", "collapse"]
@@ -118,6 +135,7 @@ class Capabilities:
     rate_hint: int | None = None
     dates_messages: bool = False
     shares_fate: bool = True
+    attachment_limit: int = 0
 
 
 class Provider(Protocol):
