@@ -30,6 +30,19 @@ class Given(Schema):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+class Attached(Given):
+    """One file: what it is, and either the address that its bytes are fetched from or the bytes in base64."""
+
+    name: str = Field(min_length=1, max_length=120, examples=["q3.pdf"])
+    media_type: str = Field(max_length=127, description="Must fit the name's ending.", examples=["application/pdf"])
+    size: int = Field(ge=1, description="In bytes, of the file itself.", examples=[48213])
+    sha256: str = Field(
+        pattern="^[0-9a-f]{64}$", description="Of the file itself, in lower case: other bytes are never sent."
+    )
+    url: str | None = Field(default=None, max_length=4000, examples=["https://files.example.com/q3.pdf"])
+    content: str | None = Field(default=None, description="In base64; the whole request has at most 4 MB.")
+
+
 class Options(Given):
     """What may be said besides the notification itself."""
 
@@ -42,6 +55,7 @@ class Options(Given):
     expires_at: Moment | None = Field(default=None, examples=["2026-12-08T09:00:00Z"])
     priority: Literal["urgent", "normal", "bulk"] | None = None
     supersedes: Key | None = Field(default=None, description="The key of the notification that this one replaces.")
+    attachments: list[Attached] | None = Field(default=None, max_length=10)
 
 
 class Wish(Given):
@@ -147,6 +161,22 @@ class Intent(Schema):
     seq: int
     created_at: datetime
     links: Links
+
+
+class AttachedTo(Schema):
+    """What is attached to a notification, by its place. Never its name: that may be personal."""
+
+    place: int
+    media_type: str
+    size: int
+    sha256: str
+    is_here: bool = Field(description="False: its bytes are still to be fetched.")
+
+
+class WholeIntent(Intent):
+    """The same, with what is attached."""
+
+    attachments: list[AttachedTo] = Field(description="Empty where there is none, or its content was erased.")
 
 
 class Intents(Schema):

@@ -1,4 +1,4 @@
-"""Fetches the bytes of an attachment from the address that its caller named: once, whole, or with a reason why not.
+"""Fetches the bytes of an attachment from the address that its caller named: whole, or with a reason why not.
 
 Only through the fence, without redirects, no longer than the announced size, and within a deadline.
 """
@@ -56,7 +56,9 @@ class Fetcher:
             self._fence.check(target)
         except (Forbidden, ValueError):
             return Unfetched(FORBIDDEN)
-        answer = await self._transports[target.scheme].get(target, timeout_s=self._timeout_s, limit=size + 1)
+        # What is packed for the way may be a little longer than the file itself.
+        limit = size + 1024
+        answer = await self._transports[target.scheme].get(target, timeout_s=self._timeout_s, limit=limit)
         if isinstance(answer, Failure):
             is_forbidden = answer.code == "not_sent.forbidden"
             return Unfetched(FORBIDDEN) if is_forbidden else Unfetched(UNREACHABLE, passing=True)

@@ -76,7 +76,7 @@ BEGIN
         IF NOT field.key = ANY (known) THEN
             PERFORM refuse_v1('NO400', 'an attachment has an unknown field', format('field: %s', place),
                 'Known: ' || array_to_string(known, ', ') || '.');
-        ELSIF field.type <> CASE field.key WHEN 'size' THEN 'number' ELSE 'string' END
+        ELSIF field.type <> (CASE field.key WHEN 'size' THEN 'number' ELSE 'string' END)
               AND NOT (field.type = 'null' AND field.key IN ('url', 'content')) THEN
             PERFORM refuse_v1('NO400', format('an attachment''s %s must be a %s', field.key,
                 CASE field.key WHEN 'size' THEN 'number' ELSE 'string' END), format('field: %s.%s', place, field.key),
