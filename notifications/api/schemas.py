@@ -6,8 +6,10 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
+from notifications.api.attachments import Attached, AttachedTo
+from notifications.api.given import Given
 from notifications.models.api_token import SCOPES
 from notifications.states import DeliveryStatus, EntryKind, Known, NextAction, State
 
@@ -22,25 +24,6 @@ TypeName = Annotated[str, Field(min_length=1, max_length=64)]
 Moment = Annotated[
     str, Field(pattern=r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)? ?(Z|[+-]\d\d(:?\d\d)?)$", max_length=40)
 ]
-
-
-class Given(Schema):
-    """A request: strict, and without unknown fields, so that a misspelt name is not silently ignored."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class Attached(Given):
-    """One file: what it is, and either the address that its bytes are fetched from or the bytes in base64."""
-
-    name: str = Field(min_length=1, max_length=120, examples=["q3.pdf"])
-    media_type: str = Field(max_length=127, description="Must fit the name's ending.", examples=["application/pdf"])
-    size: int = Field(ge=1, description="In bytes, of the file itself.", examples=[48213])
-    sha256: str = Field(
-        pattern="^[0-9a-f]{64}$", description="Of the file itself, in lower case: other bytes are never sent."
-    )
-    url: str | None = Field(default=None, max_length=4000, examples=["https://files.example.com/q3.pdf"])
-    content: str | None = Field(default=None, description="In base64; the whole request has at most 4 MB.")
 
 
 class Options(Given):
@@ -161,16 +144,6 @@ class Intent(Schema):
     seq: int
     created_at: datetime
     links: Links
-
-
-class AttachedTo(Schema):
-    """What is attached to a notification, by its place. Never its name: that may be personal."""
-
-    place: int
-    media_type: str
-    size: int
-    sha256: str
-    is_here: bool = Field(description="False: its bytes are still to be fetched.")
 
 
 class WholeIntent(Intent):

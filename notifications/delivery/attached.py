@@ -17,7 +17,7 @@ from notifications.door import Entry, append_async
 from notifications.policy import codes
 from notifications.policy.attachments import encoded_bytes
 from notifications.policy.claim import ClaimDecision, decide_unprepared
-from notifications.providers.base import Attachment
+from notifications.providers.attachment import Attachment
 from notifications.states import EntryKind, ResultClass
 
 # Until when a fetch must have told how it ended; if it has not, the next claim asks anew.

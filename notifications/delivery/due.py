@@ -16,7 +16,8 @@ from notifications.delivery.shop import Account
 from notifications.door import Picked
 from notifications.policy import codes
 from notifications.policy.claim import ClaimDecision, decide_unprepared, is_prepared_anew
-from notifications.providers.base import Attachment, Unsendable
+from notifications.providers.attachment import Attachment
+from notifications.providers.base import Unsendable
 from notifications.states import Known, ResultClass
 from notifications.types import NotificationType
 

@@ -17,12 +17,14 @@ from django.template.base import NodeList, Variable, VariableNode
 from django.template.defaulttags import ForNode, WithNode
 from django.utils import translation
 
+from notifications.delivery.inlined import with_styles
 from notifications.delivery.shop import Account, Rules
 from notifications.door import Picked
 from notifications.policy import codes
 from notifications.policy.endpoints import address_for, is_called
 from notifications.policy.recipients import InvalidAddress, mask
-from notifications.providers.base import Attachment, Message, Unsendable
+from notifications.providers.attachment import Attachment
+from notifications.providers.base import Message, Unsendable
 from notifications.states import ResultClass
 from notifications.types import NotificationType, Registry
 
@@ -176,7 +178,7 @@ def _parts(sources: _Sources, values: dict[str, Any]) -> tuple[str, str, str | N
         if sources.html is None:
             return subject, text, None
         context.autoescape = True
-        return subject, text, _part(sources.html, context)
+        return subject, text, with_styles(_part(sources.html, context))
 
 
 def _part(template: Template, context: Context) -> str:

@@ -12,6 +12,7 @@ from dataclasses import field as dataclass_field
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from notifications.providers.attachment import Attachment
 from notifications.states import DeliveryStatus, Found, Outcome, Phase, ResultClass
 
 
@@ -34,20 +35,6 @@ class NotWritten(Exception):
     def __init__(self, code: str) -> None:
         super().__init__(code)
         self.code = code
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Attachment:
-    """One file of a message. The name is one plain file name, and its ending fits the media type."""
-
-    name: str
-    media_type: str
-    content: bytes
-
-    @property
-    def encoded_bytes(self) -> int:
-        """Give how many bytes it takes in base64."""
-        return -(-len(self.content) // 3) * 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from datetime import timedelta
 from typing import Final, TextIO
 
 from notifications.providers import mail_fields
-from notifications.providers.base import Attachment, Capabilities, Message, NotWritten, Request, SendResult, Unsendable
+from notifications.providers.attachment import Attachment
+from notifications.providers.base import Capabilities, Message, NotWritten, Request, SendResult, Unsendable
 from notifications.states import Outcome, Phase, ResultClass
 
 # Nothing recognises a repeat: whoever reads the terminal sees it twice.

@@ -14,7 +14,8 @@ from collections.abc import Mapping
 
 import orjson
 
-from notifications.providers.base import Attachment, Message, Unsendable
+from notifications.providers.attachment import Attachment
+from notifications.providers.base import Message, Unsendable
 from notifications.providers.mail_fields import headers, mailbox, recipient, subject, visible
 
 MAX_BYTES = 40_000_000  # the whole request, attachments included

@@ -21,7 +21,8 @@ from io import BytesIO
 from typing import Final
 
 from notifications.providers import mail_fields
-from notifications.providers.base import Attachment, Message, Unsendable
+from notifications.providers.attachment import Attachment
+from notifications.providers.base import Message, Unsendable
 
 # The smallest limit of the large services is 10 MB (Amazon SES without a raised quota); a server's own is asked for.
 MAX_BYTES: Final = 10_000_000

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from notifications.models import Blob, Fetch, Prepared
-from notifications.providers.resend import CAPABILITIES, ResendProvider
+from notifications.providers.resend import CAPABILITIES
 from notifications.states import EntryKind, State
 from tests.delivery.files_elsewhere import fetch, files, nothing_wanted
 from tests.delivery.workplace import Workplace
@@ -181,16 +181,6 @@ def test_bytes_that_are_lost_and_lie_nowhere_else_are_a_case(place: Workplace) -
     assert (place.intent(intent).error_code, place.kinds(intent)) == ("attachment_unreachable", ["invalid"])
 
 
-class Limited(ResendProvider):
-    """An account whose service takes less, or none."""
-
-    limit = 0
-
-    @property
-    def capabilities(self) -> Any:  # type: ignore[override]
-        return replace(CAPABILITIES, attachment_limit=self.limit)
-
-
 @pytest.mark.parametrize(
     ("limit", "code", "action"),
     [(0, "attachments_not_taken", "fix_config"), (len(PDF), "too_large", "fix_content")],
@@ -198,8 +188,8 @@ class Limited(ResendProvider):
 def test_an_account_that_does_not_take_them_gets_no_message_without_them(
     place: Workplace, limit: int, code: str, action: str
 ) -> None:
-    adapter = Limited(base_url=place.sandbox.url, api_key=place.sandbox.sending_key)
-    adapter.limit = limit
+    adapter = place.adapter()
+    adapter.capabilities = replace(CAPABILITIES, attachment_limit=limit)
     intent, other = owe(place, linked()), place.enqueue("plain")
     assert [sent.lease.id for sent in place.turn(place.shop(adapter))] == [other]
     row = place.intent(intent)

@@ -54,7 +54,7 @@ def test_the_command_line_attaches_files_of_this_machine_and_elsewhere(tmp_path:
     here.write_bytes(b"a;b\r\n")
     named.write_text(json.dumps([linked()]))
     assert enqueue("--attach", str(here), "--attachments", f"@{named}").code == 0
-    kept = Content.objects.get().attachments
+    kept = Content.objects.get().attachments or []
     assert [(one["name"], one["media_type"]) for one in kept] == [
         ("Q3 报告.csv", "text/csv"),
         ("q3.pdf", "application/pdf"),

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from notifications.providers.base import Attachment, Message, Unsendable
+from notifications.providers.attachment import Attachment
+from notifications.providers.base import Message, Unsendable
 from notifications.states import ResultClass
 from tests.providers.attempts import MESSAGE
 from tests.providers.candidates import CANDIDATES
