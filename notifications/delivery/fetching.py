@@ -40,7 +40,9 @@ _COMPLETE: Final = f"""
 SELECT f.intent_id, f.seq FROM notifyops_private.notifications_fetch f
 JOIN notifyops_private.notifications_intent i ON i.id = f.intent_id
 LEFT JOIN notifyops_private.notifications_content c ON c.intent_id = f.intent_id
-WHERE f.wanted AND NOT EXISTS (SELECT FROM jsonb_array_elements(c.attachments) AS a(value) WHERE {_LACKS})
+-- What does not wait to be sent any more is no question either.
+WHERE f.wanted AND (i.state NOT IN ('pending', 'retry')
+    OR NOT EXISTS (SELECT FROM jsonb_array_elements(c.attachments) AS a(value) WHERE {_LACKS}))
 ORDER BY f.intent_id LIMIT {MOST}
 """
 _MISSING: Final = f"""
@@ -52,7 +54,7 @@ WITH lacking AS (
     JOIN notifyops_private.notifications_intent i ON i.id = f.intent_id
     JOIN notifyops_private.notifications_content c ON c.intent_id = f.intent_id
     CROSS JOIN LATERAL jsonb_array_elements(c.attachments) AS a(value)
-    WHERE f.wanted AND a.value ->> 'url' IS NOT NULL AND {_LACKS}
+    WHERE f.wanted AND i.state IN ('pending', 'retry') AND a.value ->> 'url' IS NOT NULL AND {_LACKS}
       AND NOT i.workspace || '/' || (a.value ->> 'sha256') = ANY (%s)
     ORDER BY i.workspace, a.value ->> 'sha256', f.intent_id
 )
@@ -178,10 +180,13 @@ class Fetching:
                     later.append(said)
                 else:
                     stopped.append(_stop(intent, seq, why, ambiguous=ambiguous))
+            moved = set()
             for kind, entries in ((EntryKind.FETCHED, later), (EntryKind.INVALID, stopped)):
-                await append_async(self.connection, kind, entries, worker=self.worker)
+                written = await append_async(self.connection, kind, entries, worker=self.worker)
+                moved |= {one.intent_id for one in written if one.refused}
             await self.connection.execute(_PUT_OFF, ([one.id for one in later], [one.seq for one in later]))
-            await self.connection.execute(_ENDED, ([one.id for one in stopped], [one.seq for one in stopped]))
+            ended = [one for one in (*later, *stopped) if one in stopped or one.id in moved]
+            await self.connection.execute(_ENDED, ([one.id for one in ended], [one.seq for one in ended]))
         return len(found)
 
 

@@ -162,7 +162,25 @@ def test_what_was_taken_back_meanwhile_is_let_be(place: Workplace) -> None:
         place.turn()
         place.sql("SELECT * FROM notifyops.cancel('report-ready/demo-001', 'not wanted any more')")
         fetch(place)
+        assert not served.asked
     assert (place.kinds(intent), Fetch.objects.count()) == (["fetching", "withdrawn"], 0)
+
+
+@pytest.mark.parametrize("status", [200, 503, 403])
+def test_what_is_taken_back_while_it_is_fetched_leaves_nothing_behind(place: Workplace, status: int) -> None:
+    with files() as served:
+        served.hangs, served.status = True, status
+        intent = owe(place, linked(served.link()))
+        place.turn()
+
+        def asked_and_taken_back() -> bool:
+            if served.asked and not served.released.is_set():
+                place.sql("SELECT * FROM notifyops.cancel('report-ready/demo-001', 'not wanted any more')")
+                served.released.set()
+            return not Fetch.objects.exists()
+
+        fetch(place, until=asked_and_taken_back)
+    assert place.kinds(intent) == ["fetching", "withdrawn"]
 
 
 def test_what_is_asked_for_and_forgotten_is_asked_for_again(place: Workplace) -> None:

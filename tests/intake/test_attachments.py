@@ -62,6 +62,13 @@ def test_what_lies_elsewhere_is_kept_by_its_address_alone() -> None:
         assert cursor.fetchall() == [(1, "application/pdf", len(PDF), False), (2, "text/csv", 3, True)]
 
 
+def test_a_host_projects_test_sees_what_is_attached() -> None:
+    with outbox.captured() as box:
+        by_python(attachments=[outbox.Attachment.of("q3.pdf", PDF)])
+        by_python("demo-002")
+    assert [[one["name"] for one in owed.attachments] for owed in box] == [["q3.pdf"], []]
+
+
 def test_a_rollback_takes_bytes_and_content_with_it() -> None:
     with transaction.atomic():
         by_sql(attachments=[attached()])

@@ -6,7 +6,7 @@ import pytest
 
 from notifications.policy import codes
 from notifications.policy.claim import Block
-from notifications.providers import http, smtp, smtp_replies, webhook_answers
+from notifications.providers import fetcher, http, smtp, smtp_replies, webhook_answers
 
 
 def test_every_constant_is_listed_with_one_sentence() -> None:
@@ -37,3 +37,8 @@ def test_every_code_of_smtp_is_listed() -> None:
 
 def test_every_code_of_webhooks_is_listed() -> None:
     assert webhook_answers.CODES - {webhook_answers.ACCEPTED} == set(codes.WEBHOOK_CODES)
+
+
+def test_every_code_of_fetching_is_listed() -> None:
+    produced = {fetcher.UNREACHABLE, fetcher.REFUSED, fetcher.MISMATCH, fetcher.FORBIDDEN}
+    assert produced <= set(codes.REVIEW_CODES)
