@@ -91,7 +91,7 @@ def test_a_file_of_many_may_attach_by_line(tmp_path: Path) -> None:
     table.write_text(
         f'notification_type,report_id,recipient,data.title,attachments\nreport_ready,r-1,ana@example.com,Q3,"{cell}"\n'
     )
-    assert notify("import", str(table)).out == "0 created, 1 were there already, 0 rejected\n"
+    assert notify("import", str(table)).out == "0 created, 1 was there already, 0 rejected\n"
 
 
 def test_a_file_that_names_other_attachments_for_the_same_key_is_refused_before_anything_is_written(
