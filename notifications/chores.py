@@ -19,14 +19,16 @@ from django_q.models import Failure, Success
 from psycopg import AsyncConnection
 
 from notifications import looping, run_lost, runtime, wiring, works
-from notifications.delivery import discovery, slots
+from notifications.delivery import discovery, fetching, slots
 from notifications.delivery.beats import Beat, worker_name
 from notifications.delivery.forgotten import read_lists
 from notifications.delivery.reconcile import SETTLE_S, Desk, reconcile
 from notifications.delivery.restore import tend_recovery
+from notifications.delivery.shop import Shop
 from notifications.feed.call import Caller
 from notifications.feed.push import AT_ONCE, Pusher, push
 from notifications.policy.windows import span
+from notifications.providers.fetcher import Fetcher
 from notifications.receipts.apply import apply_received
 
 logger = logging.getLogger(__name__)
@@ -118,7 +120,7 @@ async def _tend(orphaned: Callable[[], bool]) -> str:
             return "busy"
         ends_at = time.monotonic() + settings.NOTIFYOPS_LOOP_BUDGET_S
         connection = await AsyncConnection.connect(dsn, autocommit=True)
-        beside = [asyncio.create_task(each) for each in (_ask(dsn), _push(dsn), works.carry_on())]
+        beside = [asyncio.create_task(each) for each in (_ask(dsn), _push(dsn), _fetch(dsn), works.carry_on())]
         try:
             await _work(connection, slot, lambda: runtime.stopping() or orphaned() or time.monotonic() > ends_at)
         finally:
@@ -210,6 +212,11 @@ async def _push(dsn: str) -> None:
             task.cancel()
         await asyncio.gather(*busy.values(), return_exceptions=True)
         await caller.close()
+
+
+async def _fetch(dsn: str) -> None:
+    """Fetch attachments beside the other duties: an address may take half a minute to answer."""
+    await fetching.carry_on(dsn, Fetcher(settings.NOTIFYOPS_ATTACHMENT_NETWORKS), Shop(wiring.rules(), {}))
 
 
 def _desk() -> Desk:

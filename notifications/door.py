@@ -120,7 +120,8 @@ class Picked(NamedTuple):
     `recipient` and `data` are given only where the generation has no `body` yet or a person ordered the
     attempt; `erased` says that they are gone. `data` is JSON, parsed where a fault of it concerns one message only.
     `probe`: the one attempt that tells whether an open circuit may close. `body_mode`: the site mode of the `body`.
-    `limited`: its account has a rate, and the caller spends a token for each lease (delivery/rates.py).
+    `limited`: its account has a rate, and the caller spends a token for each lease (delivery/rates.py). `attachments`:
+    what is kept of them beside their bytes, as JSON, given with `data`. `heavy`: too large to be taken beside the rest.
     """
 
     id: int
@@ -155,6 +156,8 @@ class Picked(NamedTuple):
     probe: bool
     body_mode: str | None = None
     limited: bool = False
+    attachments: str | None = None
+    heavy: bool = False
 
 
 _PICK = f"SELECT {', '.join(Picked._fields)} FROM notifyops_private.pick_v1(%s, %s::bigint[], %s::bigint[], %s)"
@@ -169,11 +172,12 @@ async def pick(
 ) -> list[Picked]:
     """Lock up to `room` due intents of these accounts, fairly by lane, but for `full_lanes` (account × 64 + lane).
 
-    Of the blocks of addresses those count that were learned in site mode `mode`, or in none; empty: all.
+    Of the blocks of addresses those count that were learned in site mode `mode`, or in none; empty: all. What is too
+    large beside the rest is left for the next time.
     """
     cursor = connection.cursor(binary=True)
     await cursor.execute(_PICK, (room, list(accounts), list(full_lanes), mode))
-    return [Picked._make(row) for row in await cursor.fetchall()]
+    return [one for one in map(Picked._make, await cursor.fetchall()) if not one.heavy]
 
 
 async def next_due_s(connection: AsyncConnection[Any], accounts: Sequence[int]) -> float | None:

@@ -18,6 +18,7 @@ from django.conf import settings
 from django.db import DatabaseError, connections, transaction
 from django.utils.asyncio import async_unsafe
 
+from notifications.outbox_attachments import Attachment
 from notifications.outbox_captured import Captured, captured
 from notifications.outbox_errors import (
     EnqueueError,
@@ -35,6 +36,7 @@ from notifications.outbox_json import dumped
 from notifications.outbox_wire import Item, Options, text, wire_form
 
 __all__ = [
+    "Attachment",
     "Cancelled",
     "Captured",
     "EnqueueError",

@@ -14,7 +14,10 @@ from notifications.models import Content, Intent
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """One notification that stands in the database since the box was opened."""
+    """One notification that stands in the database since the box was opened.
+
+    `attachments` are what is kept beside their bytes: name, media_type, size, sha256, and url where it has one.
+    """
 
     notification_id: str
     notification_type: str
@@ -22,6 +25,7 @@ class Captured:
     to: str
     data: Mapping[str, Any]
     workspace: str
+    attachments: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -42,6 +46,7 @@ class Box:
                 row.recipient or "",
                 row.data or {},
                 intent.workspace,
+                tuple(row.attachments or ()),
             )
 
     def __repr__(self) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypedDict
 
+from notifications.outbox_attachments import Attachment, wire_attachments
 from notifications.outbox_errors import InvalidRecipient, SchemaError
 from notifications.outbox_json import holds_all, plain
 from notifications.policy.endpoints import address_for, words_for
@@ -26,6 +27,7 @@ class Options(TypedDict, total=False):
     expires_at: datetime
     priority: str
     supersedes: str
+    attachments: Sequence[Attachment | Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,12 @@ def wire_form(item: Item) -> dict[str, Any]:
                 hint=f"Type {name} wants {forms}.",
                 field=f"data.{wrong[0]}",
             )
-    options = {key: _option(key, value) for key, value in item.options.items() if value is not None}
+    said = {key: value for key, value in item.options.items() if value is not None}
+    attached = said.pop("attachments", ())
+    options: dict[str, Any] = {key: _option(key, value) for key, value in said.items()}
     channel = options.get("channel", kind.channel if kind else "")
+    if attached != ():
+        options["attachments"] = wire_attachments(attached, channel)
     what = words_for(channel)
     if what is not None:
         _check_address(channel, item.to, what)

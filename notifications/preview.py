@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from django.utils.translation import gettext as _
+
 from notifications.delivery.prepare import Rendered, render, unfilled
 from notifications.types import NotificationType
 
@@ -36,19 +38,24 @@ def sample(kind: NotificationType) -> dict[str, Any]:
 
 def _missing(kind: NotificationType, locale: str | None) -> list[str]:
     names = unfilled(kind, locale)
-    return [f"the templates print {name}, which no data of this type gives: it stays empty" for name in names]
+    said = _("the templates print %(name)s, which no data of this type gives: it stays empty")
+    return [said % {"name": name} for name in names]
 
 
 def _warnings(kind: NotificationType, data: Mapping[str, Any], rendered: Rendered) -> list[str]:
-    found = [f"data.{key} is not in the type's schema" for key in sorted(set(data) - set(kind.fields()))]
+    strange = sorted(set(data) - set(kind.fields()))
+    found = [_("data.%(key)s is not in the type's schema") % {"key": key} for key in strange]
+    count = len(rendered.subject)
     if not rendered.subject:
-        found.append("the subject is empty, so this would stop for a person")
-    elif len(rendered.subject) > LONGEST_LINE:
-        found.append(f"the subject has more than {LONGEST_LINE} characters, so this would stop for a person")
-    elif len(rendered.subject) > LONG_SUBJECT:
-        found.append(f"the subject has {len(rendered.subject)} characters; most inboxes show {LONG_SUBJECT} at most")
+        found.append(_("the subject is empty, so this would stop for a person"))
+    elif count > LONGEST_LINE:
+        said = _("the subject has more than %(most)s characters, so this would stop for a person")
+        found.append(said % {"most": LONGEST_LINE})
+    elif count > LONG_SUBJECT:
+        said = _("the subject has %(count)s characters; most inboxes show %(most)s at most")
+        found.append(said % {"count": count, "most": LONG_SUBJECT})
     if not rendered.text.strip() and not (rendered.html or "").strip():
-        found.append("the body is empty, so this would stop for a person")
+        found.append(_("the body is empty, so this would stop for a person"))
     elif not rendered.text.strip():
-        found.append("there is no text part: readers without HTML see nothing")
+        found.append(_("there is no text part: readers without HTML see nothing"))
     return found

@@ -13,6 +13,21 @@ _FOLDER = Path(__file__).parent / "sql"
 _FUNCTION = r"^CREATE (?:OR REPLACE )?FUNCTION {name}\(.*?^(?:END )?\$\$;$"
 
 
+_DROP = """
+DO $do$ DECLARE f regprocedure; BEGIN
+    FOR f IN SELECT p.oid FROM pg_proc p WHERE p.pronamespace::regnamespace::text || '.' || p.proname = '{name}' LOOP
+        EXECUTE format('DROP FUNCTION %s', f);
+    END LOOP;
+END $do$;
+"""
+
+
+def remade(file: str, *names: str) -> list[migrations.RunSQL]:
+    """As `renewed`, where what the functions take or give has changed: whatever bears such a name goes first."""
+    dropped = "".join(_DROP.format(name=name) for name in names)
+    return [migrations.RunSQL(dropped, migrations.RunSQL.noop), renewed(file, *names)]
+
+
 def renewed(file: str, *names: str) -> migrations.RunSQL:
     """Bring functions of sql/<file>.sql to what stands there now, where an older migration has made them already.
 

@@ -166,6 +166,8 @@ class EntryKind(StrEnum):
     RELEASED = "released"
     INVALID = "invalid"
     BLOCKED = "blocked"
+    FETCHING = "fetching"
+    FETCHED = "fetched"
     CLAIMED = "claimed"
     RESULT = "result"
     LATE = "late"
@@ -227,16 +229,14 @@ _MOVING: dict[EntryKind, tuple[set[State], set[State], set[Who]]] = {  # from an
     EntryKind.WITHDRAWN: (set(OPEN - {State.SENDING}), {State.CANCELLED}, {Who.PERSON, Who.INTAKE}),
     EntryKind.SUPERSEDED: ({State.PENDING, State.RETRY}, {State.CANCELLED}, {Who.INTAKE}),
 }
+_ON_A_CASE = (EntryKind.RESEND_ASKED, EntryKind.RESEND_DROPPED, EntryKind.SNOOZED, EntryKind.RESUMED)
 _STATING: dict[EntryKind, tuple[set[State], set[Who]]] = {  # in any of these, by any of these; it stays where it is
     EntryKind.LATE: (set(State), {Who.WORKER}),
     EntryKind.RECEIPT: ({State.NEEDS_REVIEW, State.CLOSED, State.CANCELLED}, {Who.RECEIPT}),
     EntryKind.CONTRADICTED: ({State.NEEDS_REVIEW}, {Who.WORKER, Who.RECEIPT}),
     EntryKind.EVIDENCE: (set(State), {Who.WORKER}),
-    EntryKind.RE_PREPARED: ({State.PENDING, State.RETRY}, {Who.WORKER}),
-    EntryKind.RESEND_ASKED: ({State.NEEDS_REVIEW}, {Who.PERSON}),
-    EntryKind.RESEND_DROPPED: ({State.NEEDS_REVIEW}, {Who.PERSON}),
-    EntryKind.SNOOZED: ({State.NEEDS_REVIEW}, {Who.PERSON}),
-    EntryKind.RESUMED: ({State.NEEDS_REVIEW}, {Who.PERSON}),
+    **dict.fromkeys((EntryKind.FETCHING, EntryKind.FETCHED, EntryKind.RE_PREPARED), (set(CLAIMABLE), {Who.WORKER})),
+    **dict.fromkeys(_ON_A_CASE, ({State.NEEDS_REVIEW}, {Who.PERSON})),
 }
 
 

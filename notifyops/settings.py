@@ -94,6 +94,8 @@ NOTIFYOPS_SMS_PARTS = _env.whole("NOTIFYOPS_SMS_PARTS", 3, low=1, high=10)
 # The same of accounts of kind webpush; and how long a push service keeps what no browser has taken yet (RFC 8030, TTL).
 NOTIFYOPS_WEBPUSH_BASE_URL = _env.url("NOTIFYOPS_WEBPUSH_BASE_URL")
 NOTIFYOPS_PUSH_TTL_S = _env.whole("NOTIFYOPS_PUSH_TTL_S", 2_419_200, low=0, high=2_419_200)
+# Where attachments may be fetched from beside the open internet, and without TLS.
+NOTIFYOPS_ATTACHMENT_NETWORKS = env.networks(_env, "NOTIFYOPS_ATTACHMENT_NETWORKS")
 NOTIFYOPS_PUBLIC_URL = _env.url("NOTIFYOPS_PUBLIC_URL")
 
 # --- The database -----------------------------------------------------------------------------------------------

@@ -42,6 +42,8 @@ _BY_CAUSE: Final[dict[Cause, str]] = {
 _OTHERWISE: Final[dict[str, str]] = {
     codes.BYTES_ERASED: CONTENT,
     codes.INVALID_RECIPIENT: CONTENT,
+    **dict.fromkeys((codes.ATTACHMENT_MISMATCH, codes.ATTACHMENT_REFUSED, codes.ATTACHMENT_FORBIDDEN), CONTENT),
+    codes.ATTACHMENT_UNREACHABLE: CONTENT,
     codes.FAILED: RETURNED,
     codes.ADDRESS_COMPLAINED: RETURNED,
     codes.COMPLAINED: RETURNED,

@@ -179,6 +179,8 @@ ENTRIES: Final[dict[str, Sentence]] = {
     EntryKind.RELEASED: _("Approved"),
     EntryKind.INVALID: _("Could not be prepared"),
     EntryKind.BLOCKED: _("Blocked before the attempt"),
+    EntryKind.FETCHING: _("Attachments are fetched first"),
+    EntryKind.FETCHED: _("Attachments were fetched, or not"),
     EntryKind.CLAIMED: _("Attempt began"),
     EntryKind.RESULT: _("Attempt ended"),
     EntryKind.LATE: _("A late answer was kept"),

@@ -20,11 +20,11 @@ from notifications.api.schemas import (
     BatchDone,
     BatchResult,
     Enqueued,
-    Intent,
     Intents,
     Links,
     Refusal,
     Story,
+    WholeIntent,
     Wish,
     Withdrawal,
     Withdrawn,
@@ -99,10 +99,10 @@ def find(request: Asker, asked: Query[reading.Asked]) -> dict[str, Any]:
     return reading.found(request.auth, asked, links)
 
 
-@router.get("/{int:intent}", response=Intent, auth=Gate("read"), summary="Where it stands")
+@router.get("/{int:intent}", response=WholeIntent, auth=Gate("read"), summary="Where it stands")
 def show(request: Asker, intent: int) -> dict[str, Any]:
-    """Give state, delivery status and attempts of one notification."""
-    return reading.one(request.auth, intent, links)
+    """Give state, delivery status, attempts and attachments of one notification."""
+    return reading.whole(request.auth, intent, links)
 
 
 @router.get("/{int:intent}/log", response=Story, auth=Gate("read"), summary="Its story")

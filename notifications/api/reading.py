@@ -35,6 +35,10 @@ _LOG: Final = """
         ON i.id = l.intent_id AND i.month = l.month
     WHERE i.id = %(intent)s AND l.seq > %(after)s ORDER BY l.seq LIMIT %(limit)s
 """
+_ATTACHED: Final = """
+    SELECT place, media_type, size, sha256, is_here FROM notifyops.attachments
+    WHERE intent_id = %(intent)s ORDER BY place
+"""
 Linked = Callable[[int], Links]
 # bigint's own end.
 LARGEST: Final = 9_223_372_036_854_775_807
@@ -75,6 +79,11 @@ def one(token: ApiToken, intent: int, linked: Linked) -> dict[str, Any]:
     if not found_rows:
         raise Problem("unknown_intent", f"There is no notification {intent} in the token's workspaces.")
     return found_rows[0] | {"links": linked(intent)}
+
+
+def whole(token: ApiToken, intent: int, linked: Linked) -> dict[str, Any]:
+    """Give one notification with what is attached to it. Raises Problem as `one` does."""
+    return one(token, intent, linked) | {"attachments": rows(_ATTACHED, {"intent": intent})}
 
 
 def key_of(token: ApiToken, intent: int) -> tuple[str, str]:

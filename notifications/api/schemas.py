@@ -6,8 +6,10 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
+from notifications.api.attachments import Attached, AttachedTo
+from notifications.api.given import Given
 from notifications.models.api_token import SCOPES
 from notifications.states import DeliveryStatus, EntryKind, Known, NextAction, State
 
@@ -24,12 +26,6 @@ Moment = Annotated[
 ]
 
 
-class Given(Schema):
-    """A request: strict, and without unknown fields, so that a misspelt name is not silently ignored."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
 class Options(Given):
     """What may be said besides the notification itself."""
 
@@ -42,6 +38,7 @@ class Options(Given):
     expires_at: Moment | None = Field(default=None, examples=["2026-12-08T09:00:00Z"])
     priority: Literal["urgent", "normal", "bulk"] | None = None
     supersedes: Key | None = Field(default=None, description="The key of the notification that this one replaces.")
+    attachments: list[Attached] | None = Field(default=None, max_length=10)
 
 
 class Wish(Given):
@@ -148,6 +145,12 @@ class Intent(Schema):
     seq: int
     created_at: datetime
     links: Links
+
+
+class WholeIntent(Intent):
+    """The same, with what is attached."""
+
+    attachments: list[AttachedTo] = Field(description="Empty where there is none, or its content was erased.")
 
 
 class Intents(Schema):

@@ -8,10 +8,11 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from notifications import outbox
+from notifications.cli.attach import attachments
 from notifications.cli.terminal import DATA_HELP, Refused, Terminal, parsed_data, rows
 from notifications.command_line import strange_workspace
 
-OPTIONS = tuple(outbox.Options.__annotations__)
+OPTIONS = tuple(name for name in outbox.Options.__annotations__ if name != "attachments")
 _EXPIRED = """
 SELECT i.expires_at FROM notifyops.intents i
 WHERE i.intent_id = %s AND i.status IN ('pending', 'cancelled') AND i.expires_at <= notifyops_private.clock_v1()
@@ -26,6 +27,12 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument("--data", default="{}", help=DATA_HELP)
     for name in OPTIONS:
         parser.add_argument(f"--{name.replace('_', '-')}", dest=name)
+    parser.add_argument("--attach", action="append", metavar="FILE", help="attach this file; may be given again")
+    parser.add_argument(
+        "--attachments",
+        metavar="JSON",
+        help="attach by reference: a list of objects, or @FILE; see docs/attachments.md",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
@@ -33,6 +40,9 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
     """Enqueue in a transaction of its own, and print what is owed now."""
     data = parsed_data(options["data"], terminal)
     given: outbox.Options = {name: options[name] for name in OPTIONS if options[name] is not None}  # type: ignore[assignment]
+    attached = attachments(options, terminal)
+    if attached:
+        given["attachments"] = attached
     workspace = options["workspace"] or ""
     is_strange = bool(strange_workspace(workspace))  # asked before: afterwards it is used
     try:

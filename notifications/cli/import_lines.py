@@ -170,7 +170,10 @@ def _from_cells(names: list[str], cells: list[str]) -> dict[str, Any]:
             key = name.removeprefix("data.")
             data[key] = _from_cell(name, cell, forms.get(key, "string"))
     record: dict[str, Any] = {name: row[name] for name in NEEDED if name in row}
-    return record | {"data": data, "options": {name: row[name] for name in row if name in OPTION_NAMES}}
+    options: dict[str, Any] = {name: row[name] for name in row if name in OPTION_NAMES}
+    if "attachments" in options:
+        options["attachments"] = _from_cell("attachments", options["attachments"], "array")
+    return record | {"data": data, "options": options}
 
 
 def _from_cell(name: str, cell: str, form: str) -> Any:

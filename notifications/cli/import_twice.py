@@ -64,7 +64,9 @@ def _content(wire: Mapping[str, Any]) -> list[Any]:
     return [
         wire["notification_type"], wire["report_id"], options.get("workspace", ""), f"{local}@{domain.lower()}",
         options.get("channel") or (kind.channel if kind else ""), wire["data"], options.get("actor"),
-        _moment(options.get("expires_at")),
+        _moment(options.get("expires_at")), [
+            [one[name] for name in ("name", "media_type", "size", "sha256")] for one in options.get("attachments", ())
+        ],
     ]  # fmt: skip
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from django.core.management.base import CommandParser
 
 from notifications.cli import story
 from notifications.cli.terminal import DATA_HELP, Refused, Terminal, parsed_data
+from notifications.delivery.prepare import Rendered
 from notifications.models import Content
 from notifications.outbox_errors import SchemaError
 from notifications.outbox_json import plain
@@ -23,6 +24,8 @@ from notifications.providers.sms_parts import part_count
 from notifications.types import NotificationType, registry
 
 logger = logging.getLogger(__name__)
+# Of an attachment; not its address, which may be signed for whoever holds it.
+NAMED: Final = ("name", "media_type", "size", "sha256")
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -54,17 +57,25 @@ def run(options: dict[str, Any], terminal: Terminal) -> int:
             f"{refusal.__cause__ or 'a part is missing'}."
         ) from None
     rendered, warnings = seen.rendered, seen.warnings
+    attached = [{name: one[name] for name in NAMED} for one in options.get("attached", [])]
     if options["json"]:
-        terminal.json({"type": kind.name, **asdict(rendered), "warnings": warnings})
+        more = {"attachments": attached} if options["intent"] else {}
+        terminal.json({"type": kind.name, **asdict(rendered), **more, "warnings": warnings})
         return 0
+    _print(rendered, attached, terminal)
+    for warning in warnings:
+        terminal.say(f"Warning: {warning}")
+    return 0
+
+
+def _print(rendered: Rendered, attached: list[dict[str, Any]], terminal: Terminal) -> None:
     terminal.line(f"Subject: {rendered.subject}\n\n{rendered.text}")
     if rendered.html is not None:
         terminal.line(f"--- HTML ---\n{rendered.html}")
     if rendered.short is not None:
         terminal.line(f"--- Text message (parts: {part_count(rendered.short)}) ---\n{rendered.short}")
-    for warning in warnings:
-        terminal.say(f"Warning: {warning}")
-    return 0
+    for one in attached:
+        terminal.line(f"Attachment: {one['name']} ({one['media_type']}, {one['size']:,} bytes, sha256 {one['sha256']})")
 
 
 def _check(options: dict[str, Any]) -> None:
@@ -81,7 +92,12 @@ def _of_intent(options: dict[str, Any]) -> dict[str, Any]:
     if content is None or content.data is None:
         raise Refused(f'The content of "{row["id"]}" was erased.')
     logger.info("content read in the terminal", extra={"action": "content_read", "intent": row["id"]})
-    given = {"data": json.dumps(content.data), "report_id": row["report_id"], "locale": content.locale or None}
+    given = {
+        "data": json.dumps(content.data),
+        "report_id": row["report_id"],
+        "locale": content.locale or None,
+        "attached": content.attachments or [],
+    }
     return {"notification_type": row["type"], **given}
 
 

@@ -29,15 +29,20 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: dict[str, Any], terminal: Terminal) -> int:
     """Print the notification and its log."""
     row = story.found(options)
-    log = story.log_of(row["intent_id"])
+    log, attached = story.log_of(row["intent_id"]), story.attached_to(row["intent_id"])
     shown = {RENAMED.get(name, name): value for name, value in row.items()}
     if options["json"]:
-        terminal.json({**shown, "log": log})
+        terminal.json({**shown, "attachments": attached, "log": log})
         return 0
     terminal.line(shown["notification_id"] + (f"  (workspace {row['workspace']})" if row["workspace"] else ""))
     for name in PRINTED:
         if shown[name] is not None and not _is_past(name, shown):
             terminal.line(f"  {name:20} {text_of(shown[name])}")
+    for one in attached:
+        where = "" if one["is_here"] else ", still to be fetched"
+        terminal.line(
+            f"  attachment {one['place']:<9} {one['media_type']}, {one['size']:,} bytes, {one['sha256']}{where}"
+        )
     terminal.line()
     terminal.table(
         ("seq", "at", "entry", "from", "to", "attempt", "gen", "outcome", "code", "actor", "reason"),

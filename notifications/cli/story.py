@@ -35,3 +35,11 @@ def found(options: dict[str, Any]) -> dict[str, Any]:
 def log_of(intent_id: int) -> list[dict[str, Any]]:
     """Give the rows of notifyops.log, in order."""
     return rows("SELECT * FROM notifyops.log WHERE intent_id = %s ORDER BY seq", [intent_id])
+
+
+def attached_to(intent_id: int) -> list[dict[str, Any]]:
+    """Give what is attached, in order: never a name, which may be personal."""
+    query = (
+        "SELECT place, media_type, size, sha256, is_here FROM notifyops.attachments WHERE intent_id = %s ORDER BY place"
+    )
+    return rows(query, [intent_id])

@@ -14,6 +14,7 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
+from notifications.delivery.attached import attach
 from notifications.delivery.due import Due, given_bytes, set_roots, time_for
 from notifications.delivery.judge import judge_all
 from notifications.delivery.lease import ROOM_TO_RECORD_S, Lease, boot_clock
@@ -111,8 +112,9 @@ async def _prepared(connection: AsyncConnection[Any], shop: Shop, due: list[Pick
     decisions = await judge_all(connection, judged, shop.rules.site_mode)
     await set_roots(connection, looked_at)
     moment = Moment(shop.rules, await time_for(connection, looked_at))
+    ready = await attach(connection, zip(looked_at, decisions, strict=True), worker)
     with plain_language():
-        for case, decision in zip(looked_at, decisions, strict=True):
+        for case, decision in ready:
             verdict = given_bytes(case, moment, decision)
             if verdict.sends:
                 cases.append(case)
@@ -124,12 +126,9 @@ async def _prepared(connection: AsyncConnection[Any], shop: Shop, due: list[Pick
     unused = {one.account_id for one in due if one.probe and one.id not in going}
     if unused:  # a probe that was not sent tells nothing: the next due intent is it, at once
         await connection.execute(REOPEN, (sorted(unused),))
+    mode = shop.rules.site_mode
     renewed = [
-        Entry(
-            id=case.picked.id,
-            detail={"may_duplicate": True} if case.duplicate else None,
-            site_mode=shop.rules.site_mode,
-        )
+        Entry(id=case.picked.id, detail={"may_duplicate": True} if case.duplicate else None, site_mode=mode)
         for case in cases
         if case.anew
     ]
@@ -198,6 +197,7 @@ def _claim_entry(case: Due, rules: Rules) -> Entry:
     one, frozen = case.picked, case.frozen
     digest = frozen.sha256 if frozen else one.body_sha256
     detail: dict[str, Any] = {"sha256": digest.hex() if digest else None}
+    detail |= {"template": frozen.template_version} if frozen else {}
     if case.duplicate:
         detail["possible_duplicate"] = True
     return Entry(

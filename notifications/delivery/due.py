@@ -11,11 +11,12 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection
 
-from notifications.delivery.prepare import Frozen, Moment, freeze
+from notifications.delivery.prepare import Frozen, Moment, Own, freeze
 from notifications.delivery.shop import Account
 from notifications.door import Picked
 from notifications.policy import codes
 from notifications.policy.claim import ClaimDecision, decide_unprepared, is_prepared_anew
+from notifications.providers.attachment import Attachment
 from notifications.providers.base import Unsendable
 from notifications.states import Known, ResultClass
 from notifications.types import NotificationType
@@ -34,7 +35,8 @@ JOIN notifyops_private.notifications_intentkey k
 class Due:
     """One picked intent; `frozen` are new bytes, `anew` of a new generation, `duplicate` maybe a second message.
 
-    `root`: of a corrected address, the notification that was first owed under the caller's key.
+    `root`: of a corrected address, the notification that was first owed under the caller's key. `attachments` as they
+    go into new bytes.
     """
 
     picked: Picked
@@ -44,6 +46,7 @@ class Due:
     anew: bool = False
     duplicate: bool = False
     root: int | None = None
+    attachments: tuple[Attachment, ...] = ()
 
 
 async def set_roots(connection: AsyncConnection[Any], cases: Sequence[Due]) -> None:
@@ -102,8 +105,8 @@ def _freeze(due: Due, moment: Moment) -> None:
     generation = one.generation + 1 if due.anew else one.generation
     try:
         # A restored database may have forgotten that there is a corrected address: the first one's number says it.
-        own_tags = {"generation": str(generation)} | ({"root": str(due.root)} if due.root else {})
-        due.frozen = freeze(one, due.kind, due.account, moment=moment, own_tags=own_tags)
+        tags = {"generation": str(generation)} | ({"root": str(due.root)} if due.root else {})
+        due.frozen = freeze(one, due.kind, due.account, moment=moment, own=Own(tags, due.attachments))
     except (Unsendable, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # an adapter's bug, of any class, concerns one message and not the loop

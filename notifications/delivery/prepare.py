@@ -17,12 +17,14 @@ from django.template.base import NodeList, Variable, VariableNode
 from django.template.defaulttags import ForNode, WithNode
 from django.utils import translation
 
+from notifications.delivery.inlined import with_styles
 from notifications.delivery.redirect import Words, marked, reached
 from notifications.delivery.shop import Account, Rules
 from notifications.door import Picked
 from notifications.policy import codes
 from notifications.policy.endpoints import address_for
 from notifications.policy.recipients import InvalidAddress
+from notifications.providers.attachment import Attachment
 from notifications.providers.base import Message, Unsendable
 from notifications.states import ResultClass
 from notifications.types import NotificationType, Registry
@@ -51,6 +53,14 @@ class Moment:
         with contextlib.suppress(OverflowError):  # a year beyond 9999: it never expires
             return self.now + timedelta(seconds=span_s)
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What this message has of its own: the tags that say what it is, and its files."""
+
+    tags: Mapping[str, str]
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +98,8 @@ def plain_language() -> contextlib.AbstractContextManager[None]:
     return translation.override(_PLAIN_LANGUAGE)
 
 
-def freeze(
-    picked: Picked, kind: NotificationType, account: Account, *, moment: Moment, own_tags: Mapping[str, str]
-) -> Frozen:
-    """Give the exact bytes of this generation, whose own tags say what it is; only inside `plain_language`.
+def freeze(picked: Picked, kind: NotificationType, account: Account, *, moment: Moment, own: Own) -> Frozen:
+    """Give the exact bytes of this generation; only inside `plain_language`.
 
     Raises Unsendable, with a code of the closed vocabulary.
     """
@@ -116,7 +124,7 @@ def freeze(
         text=words.text,
         html=rendered.html,
         short=words.short,
-        tags={"site": rules.site, "intent": str(picked.id), **own_tags, **kind.tags},
+        tags={"site": rules.site, "intent": str(picked.id), **own.tags, **kind.tags},
         prepared_at=moment.now,
         facts={
             "type": kind.name,
@@ -126,6 +134,7 @@ def freeze(
         },
         expires_at=moment.until(picked.expires_in_s),
         priority=_PRIORITIES[min(picked.lane // 16, 2)],
+        attachments=own.attachments,
     )
     body = account.provider.prepare(message)
     return Frozen(body, hashlib.sha256(body).digest(), message.subject, rendered.template_version)
@@ -188,7 +197,7 @@ def _parts(sources: _Sources, values: dict[str, Any]) -> tuple[str, str, str | N
         if sources.html is None:
             return subject, text, None
         context.autoescape = True
-        return subject, text, _part(sources.html, context)
+        return subject, text, with_styles(_part(sources.html, context))
 
 
 def _brief(sources: _Sources, values: dict[str, Any]) -> str | None:

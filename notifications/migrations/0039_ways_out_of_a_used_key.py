@@ -6,5 +6,5 @@ from notifications.sqlfile import renewed
 
 
 class Migration(migrations.Migration):
-    dependencies = [("notifications", "0033_web_push")]
+    dependencies = [("notifications", "0035_attachments")]
     operations = [renewed("enqueue_v1", "notifyops_private.refuse_reused_v1")]

@@ -2,7 +2,7 @@
 
 from notifications.models.api_token import ApiToken, ApiTokenUse
 from notifications.models.circuit import Circuit, RateBucket
-from notifications.models.content import Content, Prepared
+from notifications.models.content import Blob, Content, Fetch, Prepared
 from notifications.models.delivery_block import DeliveryBlock
 from notifications.models.doorkeeping import DoorRole, SiteSecret, WorkspaceGrant
 from notifications.models.feed_endpoint import FeedCursor, FeedEndpoint
@@ -21,6 +21,7 @@ from notifications.models.worker_beat import WorkerBeat
 __all__ = [
     "ApiToken",
     "ApiTokenUse",
+    "Blob",
     "Circuit",
     "ConfigRevision",
     "Content",
@@ -28,6 +29,7 @@ __all__ = [
     "DoorRole",
     "FeedCursor",
     "FeedEndpoint",
+    "Fetch",
     "Intent",
     "IntentKey",
     "LogEntry",

@@ -48,6 +48,9 @@ _OWN: Final[dict[str, Cause]] = {
         (codes.INVALID_DATA, codes.INVALID_SUBJECT, codes.INVALID_HEADER, codes.INVALID_TAG), Cause.CONTENT
     ),
     **dict.fromkeys((codes.EMPTY_BODY, codes.TOO_LARGE, codes.NO_SHORT_TEXT, codes.TOO_MANY_PARTS), Cause.CONTENT),
+    **dict.fromkeys((codes.ATTACHMENT_MISMATCH, codes.ATTACHMENT_REFUSED, codes.ATTACHMENT_FORBIDDEN), Cause.REQUEST),
+    codes.ATTACHMENT_UNREACHABLE: Cause.TRANSPORT,
+    codes.ATTACHMENTS_NOT_TAKEN: Cause.ACCOUNT,
     codes.INVALID_KEY: Cause.DATA,
     "resend.invalid_key": Cause.DATA,
     **dict.fromkeys((codes.INVALID_RECIPIENT, codes.ADDRESS_BOUNCED, codes.BOUNCED, codes.SUPPRESSED), Cause.ADDRESS),
@@ -107,6 +110,8 @@ UNPREPARED: Final = frozenset(
         *(codes.INVALID_DATA, codes.UNKNOWN_TYPE, codes.INVALID_RECIPIENT, codes.INVALID_SENDER),
         *(codes.INVALID_REPLY_TO, codes.INVALID_SUBJECT, codes.INVALID_HEADER, codes.INVALID_TAG, codes.INVALID_KEY),
         *(codes.EMPTY_BODY, codes.TOO_LARGE, codes.NO_SHORT_TEXT, codes.TOO_MANY_PARTS, codes.NO_REDIRECT),
+        *(codes.ATTACHMENTS_NOT_TAKEN, codes.ATTACHMENT_UNREACHABLE),
+        *(codes.ATTACHMENT_REFUSED, codes.ATTACHMENT_MISMATCH, codes.ATTACHMENT_FORBIDDEN),
     }
 )
 # Fields that a provider may name; nothing else of its sentence is kept.

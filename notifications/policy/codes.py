@@ -29,6 +29,11 @@ TOO_LARGE: Final = "too_large"
 NO_SHORT_TEXT: Final = "no_short_text"
 TOO_MANY_PARTS: Final = "too_many_parts"
 NO_REDIRECT: Final = "no_redirect"
+ATTACHMENTS_NOT_TAKEN: Final = "attachments_not_taken"
+ATTACHMENT_UNREACHABLE: Final = "attachment_unreachable"
+ATTACHMENT_REFUSED: Final = "attachment_refused"
+ATTACHMENT_MISMATCH: Final = "attachment_mismatch"
+ATTACHMENT_FORBIDDEN: Final = "attachment_forbidden"
 UNSUBSCRIBED: Final = "unsubscribed"
 OPTED_OUT: Final = "opted_out"
 ADDRESS_BOUNCED: Final = "address_bounced"
@@ -69,6 +74,11 @@ REVIEW_CODES: Final[dict[str, str]] = {
     NO_SHORT_TEXT: "The type has no short text, and this channel sends nothing else.",
     TOO_MANY_PARTS: "The short text needs more text messages than one may cost on this site.",
     NO_REDIRECT: "The site sends all to one address, and none is set for this kind of channel.",
+    ATTACHMENTS_NOT_TAKEN: "The message has attachments, and this kind of account carries none.",
+    ATTACHMENT_UNREACHABLE: "An attachment did not come from its address, as often as it was asked for.",
+    ATTACHMENT_REFUSED: "The address of an attachment does not give it, or leads elsewhere.",
+    ATTACHMENT_MISMATCH: "What lies at the address of an attachment is not what was announced: other size or SHA-256.",
+    ATTACHMENT_FORBIDDEN: "The address of an attachment belongs to a network that may not be asked, or has no TLS.",
     UNSUBSCRIBED: "The recipient unsubscribed from this kind of notification.",
     OPTED_OUT: "The recipient opted out of this channel.",
     ADDRESS_BOUNCED: "Earlier mail to this address bounced for good, so nothing more is sent to it.",

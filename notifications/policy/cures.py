@@ -62,6 +62,15 @@ _PUSH_DOUBT: Final = (
     "Nobody can be asked: retry where a second notification harms less than none (it takes the first one's place on "
     "the screen), else close it."
 )
+_FILE: Final = (
+    "Put the file that was announced at its address, then retry; or close it and enqueue it anew with the right "
+    "address, size and SHA-256."
+)
+_FILES_FENCE: Final = (
+    "Close it, and enqueue it anew with an address that may be asked; where its network is meant to be, an "
+    "administrator names it in NOTIFYOPS_ATTACHMENT_NETWORKS, and a retry is enough."
+)
+_NO_FILES: Final = "Make an account that carries attachments the channel's, then retry; or enqueue it anew with a link."
 _SECOND: Final = "Close it as a duplicate, and find out why there were two."
 
 _TEXT_CAUSES: Final = tuple((code, cause_of(code)) for code in (*TWILIO_CODES, *TELEGRAM_CODES))
@@ -101,6 +110,11 @@ CURES: Final[dict[str, str]] = {
     codes.NO_SHORT_TEXT: _TYPE,
     codes.TOO_MANY_PARTS: _CONTENT,
     codes.NO_REDIRECT: _REDIRECT,
+    codes.ATTACHMENTS_NOT_TAKEN: _NO_FILES,
+    codes.ATTACHMENT_UNREACHABLE: _FILE,
+    codes.ATTACHMENT_REFUSED: _FILE,
+    codes.ATTACHMENT_MISMATCH: _FILE,
+    codes.ATTACHMENT_FORBIDDEN: _FILES_FENCE,
     codes.UNSUBSCRIBED: _NO_MORE,
     codes.OPTED_OUT: _NO_MORE,
     codes.ADDRESS_BOUNCED: _ADDRESS,

@@ -47,7 +47,7 @@ def words_for(channel: str) -> str | None:
     return next((words for is_its_kind, _, words in _KINDS if is_its_kind(channel)), None)
 
 
-def called_address(text: object) -> str:
+def called_address(text: object, *, longest: int = MAX_URL) -> str:
     """Give an address such as https://hooks.example.com/in, trimmed and otherwise as it is. Raises InvalidAddress.
 
     Only one form is taken, since a block and a comparison know an address by its letters: host in lower case, no login,
@@ -56,8 +56,8 @@ def called_address(text: object) -> str:
     if not isinstance(text, str):
         raise InvalidAddress("The address must be text, for example https://hooks.example.com/in.")
     address = text.strip(" ")
-    if len(address) > MAX_URL:
-        raise InvalidAddress(f"The address has more than {MAX_URL} characters; give a shorter one.")
+    if len(address) > longest:
+        raise InvalidAddress(f"The address has more than {longest} characters; give a shorter one.")
     parts = _CALLED.fullmatch(address)
     if parts is None or parts["scheme"] not in ("http", "https"):
         raise InvalidAddress("The address must begin with https://, for example https://hooks.example.com/in.")

@@ -12,6 +12,7 @@ from dataclasses import field as dataclass_field
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from notifications.providers.attachment import Attachment
 from notifications.states import DeliveryStatus, Found, Outcome, Phase, ResultClass
 
 
@@ -60,6 +61,7 @@ class Message:
     short: str | None = None
     expires_at: datetime | None = None
     priority: Literal["urgent", "normal", "bulk"] = "normal"
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,8 @@ class Capabilities:
     `dates_messages`: its bytes hold a time, so `prepare` wants `Message.prepared_at`. `wants_short`: `Message.short`.
     `shares_fate`: one service answers for all messages of the account, so that what it says of its rate, its rules or
     its health concerns all of them. Where each address is a service of its own, no answer stops the others.
+    `attachment_limit`: how many bytes the attachments of one message may have after encoding, all together; 0: it takes
+    none, and a message that has some is stopped for a person before `prepare` is asked.
     """
 
     idempotency: Literal["none", "key", "collapse"]
@@ -123,6 +127,7 @@ class Capabilities:
     dates_messages: bool = False
     shares_fate: bool = True
     wants_short: bool = False
+    attachment_limit: int = 0
 
 
 class Provider(Protocol):

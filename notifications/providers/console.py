@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Final, TextIO
 
 from notifications.providers import mail_fields
+from notifications.providers.attachment import Attachment
 from notifications.providers.base import Capabilities, Message, NotWritten, Request, SendResult, Unsendable
 from notifications.states import Outcome, Phase, ResultClass
 
@@ -25,6 +26,7 @@ CAPABILITIES: Final = Capabilities(
     lookup_retention=None,
     receipts=frozenset(),
     max_recipients=1,
+    attachment_limit=40_000_000,  # as the largest that real providers take: they are named, and not shown
 )
 _RULE: Final = "-" * 72
 
@@ -47,6 +49,7 @@ class ConsoleProvider:
             f"Subject: {mail_fields.subject(message.subject)}",
             *(f"{name}: {value}" for name, value in mail_fields.headers(message.headers).items()),
             *(f"[{name}] {value}" for name, value in sorted(message.tags.items())),
+            *(f"Attachment: {_told(one)}" for one in message.attachments),
             "",
             message.text or message.html or "",
         ]
@@ -73,6 +76,11 @@ class ConsoleProvider:
 
     async def close(self) -> None:
         """Nothing is open: the stream is the process's own."""
+
+
+def _told(one: Attachment) -> str:
+    digest = hashlib.sha256(one.content).hexdigest()
+    return f"{one.name} ({one.media_type}, {len(one.content)} bytes, sha256 {digest})"
 
 
 def _harmless(text: str) -> str:

@@ -122,7 +122,8 @@ class Transport:
             async with asyncio.timeout(timeout_s), session.get(url, allow_redirects=False) as response:
                 return Answer(response.status, response.headers, await _read(response, limit))
         except Exception as error:
-            return Failure(handed=False, code=_named(error, _NOT_HANDED))
+            code = "not_sent.forbidden" if is_forbidden(error) else _named(error, _NOT_HANDED)
+            return Failure(handed=False, code=code)
 
     async def close(self) -> None:
         """Close all connections; a later call would open new ones."""
@@ -152,14 +153,14 @@ class Transport:
 async def _read(response: aiohttp.ClientResponse, limit: int = MAX_BODY) -> bytes | None:
     """Give the answer's body undone from its encoding, or None where it is too long or cannot be undone."""
     content = response.content
-    body = await content.readany()
+    taken = bytearray(await content.readany())
     while not content.at_eof():
-        if len(body) > limit:
+        if len(taken) > limit:
             return None
-        body += await content.readany()
-    if len(body) > limit:
+        taken += await content.readany()
+    if len(taken) > limit:
         return None
-    encoding = response.headers.get("Content-Encoding")
+    encoding, body = response.headers.get("Content-Encoding"), bytes(taken)
     return body if encoding is None else _undone(body, encoding, limit)
 
 

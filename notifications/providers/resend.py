@@ -20,7 +20,7 @@ from notifications.providers import resend_errors
 from notifications.providers.base import Capabilities, Message, Request, SendResult
 from notifications.providers.http import Answer, Failure, Transport
 from notifications.providers.outcomes import OUTCOMES, without_answer
-from notifications.providers.resend_message import request_bytes
+from notifications.providers.resend_message import MAX_BYTES, request_bytes
 from notifications.providers.retry_after import printable, wanted_wait
 from notifications.states import Outcome, Phase, ResultClass
 
@@ -35,6 +35,7 @@ CAPABILITIES = Capabilities(
     receipts=frozenset({"sent", "delivered", "deferred", "bounced", "complained", "failed", "suppressed"}),
     max_recipients=1,
     rate_hint=10,
+    attachment_limit=MAX_BYTES,
 )
 
 _KEY = re.compile(r"[!-~]{1,256}")

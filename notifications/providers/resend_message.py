@@ -9,10 +9,12 @@ Source: Resend's OpenAPI file (2026-08-21), SendEmailRequest; resend.com/docs/da
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Mapping
 
 import orjson
 
+from notifications.providers.attachment import Attachment
 from notifications.providers.base import Message, Unsendable
 from notifications.providers.mail_fields import headers, mailbox, recipient, subject, visible
 
@@ -41,10 +43,18 @@ def request_bytes(message: Message) -> bytes:
         fields["headers"] = headers(message.headers)
     if message.tags:
         fields["tags"] = _tags(message.tags)
+    if message.attachments:
+        fields["attachments"] = [_attached(one) for one in message.attachments]
     body = orjson.dumps(fields)
     if len(body) > MAX_BYTES:
         raise Unsendable("too_large")
     return body
+
+
+def _attached(one: Attachment) -> dict[str, str]:
+    """Source: the same file, Attachment: content in base64, filename, content_type."""
+    content = b64encode(one.content).decode()
+    return {"filename": one.name, "content_type": one.media_type, "content": content}
 
 
 def _tags(tags: Mapping[str, str]) -> list[dict[str, str]]:

@@ -23,7 +23,7 @@ import aiosmtplib
 from notifications.providers import smtp_replies
 from notifications.providers.base import Capabilities, Message, NotWritten, Request, SendResult
 from notifications.providers.outcomes import OUTCOMES
-from notifications.providers.smtp_message import Letter, frozen_letter, read_letter
+from notifications.providers.smtp_message import MAX_ATTACHED, Letter, frozen_letter, read_letter
 from notifications.providers.smtp_replies import GREYLISTED_S, Step, Verdict, judge
 from notifications.providers.smtp_session import Refused, Server, Session, Unfit
 from notifications.states import Outcome, Phase, ResultClass
@@ -41,6 +41,7 @@ CAPABILITIES: Final = Capabilities(
     receipts=frozenset(),
     max_recipients=1,
     dates_messages=True,
+    attachment_limit=MAX_ATTACHED,
 )
 
 _SCHEMES: Final = {"smtp": ("starttls", 587), "smtps": ("implicit", 465), "smtp+cleartext": ("none", 25)}

@@ -117,6 +117,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
                         WHEN 'held' THEN 'held for approval'
                         WHEN 'released' THEN 'approved'
                         WHEN 'invalid' THEN 'it could not be prepared'
+                        WHEN 'fetching' THEN 'its attachments are fetched first'
+                        WHEN 'fetched' THEN CASE WHEN l.code IS NULL THEN 'its attachments are here'
+                            ELSE 'an attachment could not be fetched, and will be tried again' END
                         WHEN 'blocked' THEN 'stopped before the attempt'
                         WHEN 'settled' THEN 'it was proven that the provider has it'
                         WHEN 'window_over' THEN 'the key protects no repeat any more'

@@ -10,7 +10,7 @@ CREATE TYPE notifyops_private.wish_v1 AS (
 );
 
 -- Row by row: for a call in which something is wrong, so that the refusal is enqueue_v1's own and names the item; and
--- for one that supersedes, where each row must see what the rows before it did.
+-- for one that supersedes, where each row must see what the rows before it did, or that has attachments.
 CREATE FUNCTION notifyops_private.enqueue_each_v1(items jsonb)
 RETURNS TABLE ("position" integer, id bigint, notification_id text, created boolean, state text)
 LANGUAGE plpgsql SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
@@ -208,7 +208,7 @@ BEGIN
         RETURN;
     END IF;
     SELECT bool_and(CASE WHEN jsonb_typeof(e) = 'object' THEN e #>> '{options,supersedes}' IS NULL
-        AND e - ARRAY['notification_type', 'report_id', 'recipient', 'data', 'options'] = '{}' ELSE false END)
+        AND e #> '{options,attachments}' IS NULL AND e - ARRAY['notification_type', 'report_id', 'recipient', 'data', 'options'] = '{}' ELSE false END)
     INTO is_plain FROM jsonb_array_elements(items) AS e;
     IF is_plain THEN
         -- Nothing is written in here, so that the savepoint costs no transaction id.

@@ -72,7 +72,7 @@ CREATE FUNCTION notifyops_private.check_options_v1(options jsonb) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
 DECLARE
     known CONSTANT text[] := ARRAY['notification_id', 'channel', 'workspace', 'locale', 'actor', 'not_before', 'expires_at',
-                                   'priority', 'supersedes'];
+                                   'priority', 'supersedes', 'attachments'];
     option record;
 BEGIN
     IF options = '{}' THEN
@@ -83,12 +83,11 @@ BEGIN
             'Give {} or an object of strings such as {"workspace": "acme"}.');
     END IF;
     FOR option IN SELECT key, jsonb_typeof(value) AS type FROM jsonb_each(options) LOOP
-        IF option.key = 'attachments' THEN
-            PERFORM refuse_v1('NO400', 'attachments are not supported by any channel yet', 'field: options.attachments',
-                'Put a link into data instead.');
-        ELSIF NOT option.key = ANY (known) THEN
+        IF NOT option.key = ANY (known) THEN
             PERFORM refuse_v1('NO400', format('unknown option %s', left(option.key, 60)),
                 format('field: options.%s', left(option.key, 60)), 'Known: ' || array_to_string(known, ', ') || '.');
+        ELSIF option.key = 'attachments' THEN
+            CONTINUE;  -- the only one that is no string; check_attachments_v1 looks into it
         ELSIF option.type NOT IN ('string', 'null') THEN
             PERFORM refuse_v1('NO400', format('option %s must be a string', option.key),
                 format('field: options.%s', option.key), 'Put its value into quotes.');
@@ -217,6 +216,7 @@ DECLARE
     singular boolean := options ->> 'supersedes' IS NULL;
     old notifications_intentkey;
     refusal text;
+    attached jsonb;
 BEGIN
     PERFORM check_options_v1(options);
     PERFORM check_workspace_v1(space);
@@ -253,6 +253,9 @@ BEGIN
         PERFORM check_subscription_v1(recipient);
     END IF;
     PERFORM check_data_v1(notification_type, data, kind.required);
+    IF options ? 'attachments' THEN
+        attached := check_attachments_v1(options -> 'attachments', target);
+    END IF;
     starts := time_option_v1(options, 'not_before');
     ends := coalesce(time_option_v1(options, 'expires_at'), t + kind.expires_after);
     SELECT a.id INTO account FROM notifications_provideraccount a WHERE a.channel = target
@@ -265,7 +268,8 @@ BEGIN
     -- Not over not_before: a caller's later retry of the same wish must not conflict.
     print := hmac_v1(concat(field_v1(notification_type), field_v1(report), field_v1(space),
         field_v1(address_v1(recipient)), field_v1(target), field_v1(data::text), field_v1(actor),
-        field_v1(micros_v1(time_option_v1(options, 'expires_at')))));
+        field_v1(micros_v1(time_option_v1(options, 'expires_at'))),
+        CASE WHEN attached IS NOT NULL THEN attachments_print_v1(attached) END));
     new_id := nextval('notifyops_private.notifications_intent_id_seq');
     INSERT INTO notifications_intentkey (key, workspace, report_id, type, singular, fingerprint, intent_id)
     VALUES (wanted, space, report, notification_type, singular, print, new_id)
@@ -306,8 +310,11 @@ BEGIN
         lane, next_attempt_at, expires_at, failure_limit, supersedes_id, head, month, actor, created_at, created_by)
     VALUES (new_id, wanted, suffix, report, notification_type, target, space, account, lane, starts, ends,
         kind.failure_limit, older, head, month, actor, t, session_user);
-    INSERT INTO notifications_content (intent_id, recipient, commitment, data, locale)
-    VALUES (new_id, btrim(recipient), commitment, data, options ->> 'locale');
+    INSERT INTO notifications_content (intent_id, recipient, commitment, data, locale, attachments)
+    VALUES (new_id, btrim(recipient), commitment, data, options ->> 'locale', attached);
+    IF attached IS NOT NULL THEN
+        PERFORM keep_contents_v1(space, options -> 'attachments');
+    END IF;
     IF older IS NOT NULL THEN
         -- What cannot be taken back any more (it left, or may have) stays; its successor is owed all the same.
         -- A refusal gives the lock back, or this transaction would hold up the recording of the older one's answer.

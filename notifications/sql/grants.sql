@@ -13,13 +13,13 @@ DECLARE
     t record;
     -- What only the door writes. Everything else of ours is ordinary Django.
     guarded CONSTANT text[] := ARRAY['notifications_intent', 'notifications_intentkey', 'notifications_content',
-        'notifications_prepared', 'notifications_logentry', 'notifications_notificationtype', 'move',
+        'notifications_prepared', 'notifications_blob', 'notifications_logentry', 'notifications_notificationtype', 'move',
         'notifications_doorrole', 'notifications_workspacegrant', 'notifications_providerevent', 'notifications_ratebucket',
         'django_migrations', 'django_content_type', 'auth_permission', 'notifications_recovery', 'notifications_recoverylist',
         'notifications_unknownmail', 'feed_horizon', 'notifications_apitokenuse',
         'notifications_typerevision'];
     worker_writes CONSTANT text[] := ARRAY['notifications_circuit', 'notifications_workerbeat',
-        'notifications_question', 'notifications_run', 'notifications_runitem',
+        'notifications_question', 'notifications_fetch', 'notifications_run', 'notifications_runitem',
         'notifications_feedcursor'];
     only_grows CONSTANT text[] := ARRAY['notifications_configrevision', 'notifications_siteadoption',
         'notifications_pause', 'reviews_review', 'reviews_note', 'reviews_accessrecord'];
@@ -27,7 +27,8 @@ DECLARE
     worker_takes CONSTANT text[] := ARRAY['notifications_parkedreceipt'];
     -- A block is learned from a provider's word (`block_v1`), and nobody takes one back without a trace.
     web_never CONSTANT text[] := ARRAY['notifications_deliveryblock', 'django_q_ormq', 'django_q_task',
-        'django_q_schedule', 'notifications_workerbeat', 'notifications_parkedreceipt'];
+        'django_q_schedule', 'notifications_workerbeat', 'notifications_parkedreceipt',
+        'notifications_fetch'];
     -- Who may log in, and with what: no business of what delivers.
     web_alone CONSTANT text[] := ARRAY['django_session', 'otp_totp_totpdevice', 'otp_static_staticdevice',
         'otp_static_statictoken', 'axes_accessattempt', 'axes_accessattemptexpiration', 'axes_accessfailurelog', 'axes_accesslog',
@@ -90,7 +91,7 @@ DECLARE
     -- Of the loops and the chores.
     working CONSTANT text[] := ARRAY['pick_v1', 'next_due_v1', 'ensure_partitions_v1', 'excused_v1', 'forced_v1',
         'again_v1', 'block_v1', 'spend_v1', 'learn_v1', 'ramp_v1', 'advance_horizon_v1',
-        'finish_recovery_v1', 'forget_plans_v1'];
+        'finish_recovery_v1', 'forget_plans_v1', 'keep_fetched_v1'];
     -- Of persons, and of the HTTP API, which answers to a token's workspaces.
     serving CONSTANT text[] := ARRAY['correct_v1', 'erase_v1', 'close_circuit_v1', 'recover_v1', 'waive_recovery_v1',
         'feed_window_v1', 'draw_v1', 'cancel_by_token_v1', 'override_type_v1'];
@@ -117,6 +118,9 @@ BEGIN
     END LOOP;
     IF to_regclass('notifyops.intents') IS NOT NULL THEN
         GRANT SELECT ON notifyops.intents, notifyops.attempts, notifyops.log TO {reader}, {web}, {worker};
+    END IF;
+    IF to_regclass('notifyops.attachments') IS NOT NULL THEN
+        GRANT SELECT ON notifyops.attachments TO {reader}, {web}, {worker};
     END IF;
     IF to_regclass('notifyops_private.notifications_doorrole') IS NOT NULL THEN
         DELETE FROM notifyops_private.notifications_doorrole;

@@ -6,7 +6,8 @@
 -- account's backlog is never looked at; what a paused type or workspace has due is passed over row by row. Of an account
 -- with a rate (`limited`) no more come than it has tokens: its bucket stays locked, and the caller spends one for each
 -- lease (spend_v1). Rows whose lease ran out come back too, in state `sending`. The caller appends their entries in the
--- same transaction: the locks are the claim.
+-- same transaction: the locks are the claim. `heavy` ones, whose attachments are more than a worker should hold beside those
+-- before them, come without their bytes and are left to the next look.
 --
 -- Measured on PostgreSQL 18.6: the whole call with nothing due stays under 0.3 ms for one account.
 CREATE FUNCTION notifyops_private.pick_v1(
@@ -17,7 +18,7 @@ RETURNS TABLE (
     failure_count integer, failure_limit integer, in_flight_count integer, known text, manual boolean,
     ambiguous boolean, window_left_s double precision, expires_in_s double precision, blocked text, erased boolean,
     recipient text, data text, locale text, body bytea, body_sha256 bytea, probe boolean, body_mode text,
-    limited boolean
+    limited boolean, attachments text, heavy boolean
 )
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
 #variable_conflict use_column
@@ -28,6 +29,7 @@ DECLARE
     quotas integer[];
     probing bigint[] := '{}';
     probes bigint[] := '{}';
+    most_bytes CONSTANT bigint := 50000000;     -- of messages that a worker takes into its memory at once
     has_rates boolean;
     capped bigint[] := '{}';                    -- accounts whose bucket is ours until the transaction ends
     caps integer[] := '{}';                     -- and the whole tokens in it
@@ -155,14 +157,20 @@ BEGIN
         c.erased_at IS NOT NULL OR c.intent_id IS NULL,
         -- The wish is read again only where bytes must be made: the first time, or anew after a correction.
         CASE WHEN p.body IS NULL OR d.manual THEN c.recipient END, CASE WHEN p.body IS NULL OR d.manual THEN c.data::text END,
-        c.locale::text, p.body, p.sha256, d.account_id = ANY (probing), p.site_mode::text,
-        d.account_id = ANY (capped)
+        c.locale::text, CASE WHEN coalesce(sum(weight.bytes) OVER before, 0) < most_bytes THEN p.body END, p.sha256,
+        d.account_id = ANY (probing), p.site_mode::text, d.account_id = ANY (capped),
+        CASE WHEN p.body IS NULL OR d.manual THEN c.attachments::text END,
+        coalesce(sum(weight.bytes) OVER before, 0) >= most_bytes
     -- LEFT JOINs: a row without content must be picked and settled, or it would stand at the head for ever.
     FROM due d
     LEFT JOIN LATERAL (SELECT w.* FROM notifications_content w WHERE w.intent_id = d.id LIMIT 1) c ON true
     -- LIMIT keeps it a look-up by primary key: vacuumed while empty, the table was read whole at every claim.
     LEFT JOIN LATERAL (SELECT w.body, w.sha256, w.site_mode FROM notifications_prepared w
-                       WHERE w.intent_id = d.id AND w.generation = d.generation LIMIT 1) p ON true;
+                       WHERE w.intent_id = d.id AND w.generation = d.generation LIMIT 1) p ON true
+    -- Of bytes that lie apart only the length is read.
+    CROSS JOIN LATERAL (SELECT coalesce(octet_length(p.body), CASE WHEN c.attachments IS NOT NULL
+        THEN notifyops_private.attached_bytes_v1(c.attachments) END, 0) AS bytes) weight
+    WINDOW before AS (ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING);
 END $$;
 
 -- When does the next row of these accounts come due, and may be claimed? Seconds, never negative; NULL when nothing is

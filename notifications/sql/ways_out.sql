@@ -87,8 +87,8 @@ BEGIN
         coalesce(kind.failure_limit, old.failure_limit), old_id,
         genesis_v1(new_id, wanted, suffix, old.report_id, old.type, old.channel, old.workspace, t),
         date_trunc('month', t AT TIME ZONE 'UTC')::date, old.actor, t, person);
-    INSERT INTO notifications_content (intent_id, recipient, commitment, salt, data, locale)
-    VALUES (new_id, btrim(address), print, salt, said.data, said.locale);
+    INSERT INTO notifications_content (intent_id, recipient, commitment, salt, data, locale, attachments)
+    VALUES (new_id, btrim(address), print, salt, said.data, said.locale, said.attachments);
     IF kind.approval = 'required' OR is_doubted THEN
         -- What was approved was for another recipient; and what may be a second message is let go by two persons.
         SELECT a.refused INTO why FROM append_v1('held', jsonb_build_array(jsonb_build_object('id', new_id,
@@ -101,6 +101,7 @@ END $$;
 
 -- Erases the content of what a person has withdrawn with the words that it be erased, and of all notifications under
 -- the same caller's key: a corrected address stands in another row than the first one. Gives how many rows held content.
+-- Bytes of attachments go with the last content that names them.
 -- The log keeps its entries; the hashes in it cannot be compared with an address any more, as the salts are gone. So
 -- with the keys: they stay taken, and what they were known by, which is made of the address, is emptied.
 CREATE FUNCTION notifyops_private.erase_v1(withdrawn bigint) RETURNS integer
@@ -108,6 +109,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, notifyops_privat
 DECLARE
     found notifications_intent;
     ids bigint[];
+    hashes bytea[];
     erased integer;
 BEGIN
     SELECT i.* INTO found FROM notifications_intent i WHERE i.id = withdrawn FOR NO KEY UPDATE;
@@ -118,11 +120,16 @@ BEGIN
             MESSAGE = format('intent %s: only what a person has just withdrawn for erasing is erased', withdrawn);
     END IF;
     ids := ARRAY(SELECT l.intent_id FROM line_v1(found.notification_id, found.workspace) l);
-    UPDATE notifications_content c SET recipient = NULL, data = NULL, commitment = '', salt = NULL,
+    hashes := ARRAY(SELECT DISTINCT decode(a ->> 'sha256', 'hex') FROM notifications_content c
+        CROSS JOIN LATERAL jsonb_array_elements(c.attachments) AS a WHERE c.intent_id = ANY (ids));
+    UPDATE notifications_content c SET recipient = NULL, data = NULL, commitment = '', salt = NULL, attachments = NULL,
         erased_at = notifyops_private.clock_v1()
     WHERE c.intent_id = ANY (ids) AND c.erased_at IS NULL;
     GET DIAGNOSTICS erased = ROW_COUNT;
     UPDATE notifications_prepared p SET body = NULL, subject = NULL WHERE p.intent_id = ANY (ids);
+    IF hashes <> '{}' THEN
+        PERFORM forget_blobs_v1(found.workspace, hashes);
+    END IF;
     UPDATE notifications_intentkey k SET fingerprint = '' WHERE k.intent_id = ANY (ids) AND k.fingerprint <> '';
     RETURN erased;
 END $$;

@@ -48,7 +48,7 @@ def test_every_guards_word_is_explained() -> None:
 
 
 @pytest.mark.django_db(databases=["default", "owner"])
-@pytest.mark.parametrize("view", ["intents", "attempts", "log"])
+@pytest.mark.parametrize("view", ["intents", "attempts", "log", "attachments"])
 def test_every_column_of_a_public_view_is_described_in_its_order(view: str) -> None:
     with connections["default"].cursor() as cursor:
         cursor.execute(f"SELECT * FROM notifyops.{view} LIMIT 0")

@@ -53,7 +53,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"data": ["Q3"]}, "NO400", "data"),
     ({"data": {"title": "x" * 262_144}}, "NO413", "data"),
     ({"options": {"expire_at": "2035-01-01T00:00:00Z"}}, "NO400", "options.expire_at"),
-    ({"options": {"attachments": []}}, "NO400", "options.attachments"),
+    ({"options": {"attachments": "x"}}, "NO400", "options.attachments"),
     ({"options": {"locale": 3}}, "NO400", "options.locale"),
     ({"options": {"locale": "e"}}, "NO400", "options.locale"),
     ({"options": {"priority": "soon"}}, "NO400", "options.priority"),

@@ -6,7 +6,7 @@ import pytest
 
 from notifications.policy import codes
 from notifications.policy.claim import Block
-from notifications.providers import http, smtp, smtp_replies, webhook_answers, webpush_answers
+from notifications.providers import fetcher, http, smtp, smtp_replies, webhook_answers, webpush_answers
 
 
 def test_every_constant_is_listed_with_one_sentence() -> None:
@@ -41,3 +41,8 @@ def test_every_code_of_webhooks_is_listed() -> None:
 
 def test_every_code_of_web_push_is_listed() -> None:
     assert webpush_answers.CODES - {webpush_answers.ACCEPTED} == set(codes.WEBPUSH_CODES)
+
+
+def test_every_code_of_fetching_is_listed() -> None:
+    produced = {fetcher.UNREACHABLE, fetcher.REFUSED, fetcher.MISMATCH, fetcher.FORBIDDEN}
+    assert produced <= set(codes.REVIEW_CODES)

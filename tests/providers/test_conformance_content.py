@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+from base64 import b64encode
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from notifications.providers.attachment import Attachment
 from notifications.providers.base import Message, Unsendable
 from notifications.states import ResultClass
 from tests.providers.attempts import MESSAGE
@@ -100,3 +103,22 @@ def test_a_message_without_a_word_is_refused(candidate: Candidate) -> None:
     with pytest.raises(Unsendable) as refusal:
         candidate.open(9).prepare(replace(candidate.message, text="", html=None, short=""))
     assert refusal.value.code == "empty_body"
+
+
+FILE = Attachment("Q3 报告.csv", "text/csv", b"a;b\r\n.\r\n1;2\r\n")
+
+
+@each_candidate
+def test_a_file_is_in_the_bytes_unchanged_or_is_not_taken(candidate: Candidate) -> None:
+    """The engine hands none to an adapter that takes none: what takes some says how much."""
+    provider = candidate.open(9)
+    limit = provider.capabilities.attachment_limit
+    whole = replace(candidate.message, attachments=(FILE,))
+    said = provider.prepare(whole)
+    shown = b64encode(FILE.content) in said or hashlib.sha256(FILE.content).hexdigest().encode() in said
+    assert shown is (limit > 0)
+    assert candidate.open(9).prepare(whole) == said
+    other = replace(whole, attachments=(replace(FILE, content=b"other"),))
+    assert (provider.prepare(other) != said) is (limit > 0)
+    assert candidate.recipients(said) == [candidate.to]
+    assert FILE.encoded_bytes == len(b64encode(FILE.content))

@@ -89,6 +89,15 @@ def test_each_language_has_its_own_templates() -> None:
     assert of(show({"title": "Q3"}), "subject") != of(show({"title": "Q3"}, "zh-hans"), "subject")
 
 
+def test_warnings_are_in_the_readers_language(folder: Path) -> None:
+    write(folder, subject="x" * 90, body="{{ nobody }}")
+    told = login("lena").get(PAGE, headers={"Accept-Language": "zh-hans"})
+    warnings = of(told, "warnings")
+    assert "主题有 90 个字符" in warnings
+    assert "模板输出 nobody" in warnings
+    assert "most inboxes" not in warnings
+
+
 def test_the_html_part_stands_in_a_frame_that_may_run_nothing(folder: Path) -> None:
     evil = '<script>alert(1)</script><img src=x onerror="alert(2)"><a href="javascript:alert(3)">x</a>"></iframe>'
     write(folder, html=evil)

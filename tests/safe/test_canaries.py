@@ -21,6 +21,7 @@ from notifyops.logs import JsonLines
 from tests.api.callers import caller
 from tests.api.feed import advance
 from tests.delivery.workplace import Workplace
+from tests.intake.attaching import attached, linked
 from tests.intake.notify_cli import notify
 from tests.reviews import cases
 from tests.reviews.cases import make_case, post
@@ -73,6 +74,9 @@ def delivered(place: Workplace) -> list[Intent]:
         made.append(place.enqueue(f"planted-{name}", to=ADDRESS, data={"title": TITLE}))
         text = answer.pop("text", None) or json.dumps(answer.pop("body"))
         place.sandbox.fault(kind="status", match=f"planted-{name}$", body_text=text, **answer)
+    files = [attached(name="CANARY-FILE.pdf"), linked("https://127.0.0.1:9/CANARY-LINK", b"x", name="CANARY-TOO.pdf")]
+    made.append(place.enqueue("planted-fetched", to=ADDRESS, data={"title": TITLE}, attachments=files))  # type: ignore[arg-type]
+    made.append(place.enqueue("planted-attached", to=ADDRESS, data={"title": TITLE}, attachments=files[:1]))  # type: ignore[arg-type]
     made.append(place.enqueue("planted-accepted", to=ADDRESS, data={"title": TITLE}))
     place.turn()
     return [place.intent(intent) for intent in made]

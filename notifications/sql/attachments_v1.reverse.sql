@@ -1,0 +1,11 @@
+DROP VIEW IF EXISTS notifyops.attachments;
+DROP FUNCTION IF EXISTS notifyops_private.forget_blobs_v1(text, bytea[]);
+DROP FUNCTION IF EXISTS notifyops_private.keep_fetched_v1(bigint, bytea);
+DROP FUNCTION IF EXISTS notifyops_private.keep_contents_v1(text, jsonb);
+DROP FUNCTION IF EXISTS notifyops_private.attachments_print_v1(jsonb);
+DROP FUNCTION IF EXISTS notifyops_private.attached_bytes_v1(jsonb);
+DROP FUNCTION IF EXISTS notifyops_private.check_attachments_v1(jsonb, text);
+DROP FUNCTION IF EXISTS notifyops_private.check_attachment_v1(jsonb, text);
+DROP FUNCTION IF EXISTS notifyops_private.link_is_plain_v1(text);
+DROP FUNCTION IF EXISTS notifyops_private.file_name_is_plain_v1(text);
+DROP FUNCTION IF EXISTS notifyops_private.media_types_v1(text);
