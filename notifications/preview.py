@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from notifications.delivery.prepare import Rendered, render, unfilled
+from notifications.delivery.render import Rendered, render, unfilled
 from notifications.types import NotificationType
 
 # RFC 5322 section 2.1.1: no line of a message may be longer.

@@ -14,7 +14,7 @@ from django.core.management.base import CommandParser
 
 from notifications.cli import story
 from notifications.cli.terminal import DATA_HELP, Refused, Terminal, parsed_data
-from notifications.delivery.prepare import Rendered
+from notifications.delivery.render import Rendered
 from notifications.models import Content
 from notifications.outbox_errors import SchemaError
 from notifications.outbox_json import plain

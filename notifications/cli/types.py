@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from notifications.cli.terminal import Terminal
-from notifications.delivery.prepare import unreadable
+from notifications.delivery.render import unreadable
 from notifications.models import NotificationTypeRow
 from notifications.overrides import overridden
 from notifications.types import NotificationType, registry

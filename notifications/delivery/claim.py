@@ -19,8 +19,9 @@ from notifications.delivery.due import Due, given_bytes, set_roots, time_for
 from notifications.delivery.judge import judge_all
 from notifications.delivery.lease import ROOM_TO_RECORD_S, Lease, boot_clock
 from notifications.delivery.outages import REOPEN
-from notifications.delivery.prepare import Moment, plain_language
+from notifications.delivery.prepare import Moment
 from notifications.delivery.rates import spend
+from notifications.delivery.render import plain_language
 from notifications.delivery.shop import Account, Rules, Shop
 from notifications.door import Appended, Entry, Picked, append_async, pick
 from notifications.models.intent import provider_key

@@ -110,8 +110,7 @@ class Capabilities:
     `dates_messages`: its bytes hold a time, so `prepare` wants `Message.prepared_at`. `wants_short`: `Message.short`.
     `shares_fate`: one service answers for all messages of the account, so that what it says of its rate, its rules or
     its health concerns all of them. Where each address is a service of its own, no answer stops the others.
-    `attachment_limit`: how many bytes the attachments of one message may have after encoding, all together; 0: it takes
-    none, and a message that has some is stopped for a person before `prepare` is asked.
+    `attachment_limit`: bytes of one message's attachments after encoding; 0: one that has some is stopped for a person.
     """
 
     idempotency: Literal["none", "key", "collapse"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.template import engines
 
-from notifications.delivery import prepare
+from notifications.delivery import render
 from notifications.delivery.inlined import with_styles
 from notifications.types import REPORT_READY, NotificationType
 
@@ -32,13 +32,13 @@ def kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Notificati
     for loader in engine.engine.template_loaders:
         if hasattr(loader, "reset"):
             loader.reset()
-    prepare._sources.cache_clear()
+    render._sources.cache_clear()
     yield replace(REPORT_READY, template="styled")
-    prepare._sources.cache_clear()
+    render._sources.cache_clear()
 
 
 def test_rules_stand_in_the_elements_and_data_stays_text(kind: NotificationType) -> None:
-    html = prepare.render(kind, {"title": "<style>p{color:pink}</style><b>"}, report_id="r-1").html
+    html = render.render(kind, {"title": "<style>p{color:pink}</style><b>"}, report_id="r-1").html
     assert html is not None
     assert '<p style="margin: 0' in html.replace("color: red; ", "").replace("; color: red", "")
     assert "color: red" in html.partition("<p ")[2]
@@ -46,7 +46,7 @@ def test_rules_stand_in_the_elements_and_data_stays_text(kind: NotificationType)
     assert 'href="https://example.com/?a=1&amp;b=2"' in html
     assert "@media (max-width" in html
     assert "hover" in html
-    again = prepare.render(kind, {"title": "<style>p{color:pink}</style><b>"}, report_id="r-1").html
+    again = render.render(kind, {"title": "<style>p{color:pink}</style><b>"}, report_id="r-1").html
     assert again == html
 
 

@@ -16,7 +16,7 @@ from django.template import engines
 
 from notifications import preview as previews
 from notifications.cli.seed import rejected
-from notifications.delivery import prepare
+from notifications.delivery import render
 from notifications.models import NotificationTypeRow
 from notifications.states import NextAction
 from notifications.types import REPORT_READY, NotificationType, registry
@@ -62,7 +62,7 @@ def forget() -> None:
     for loader in engines["django"].engine.template_loaders:  # type: ignore[attr-defined]
         if hasattr(loader, "reset"):
             loader.reset()
-    prepare._sources.cache_clear()
+    render._sources.cache_clear()
 
 
 def write(folder: Path, subject: str = "Hello", body: str = "Text", html: str | None = None) -> None:

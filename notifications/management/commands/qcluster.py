@@ -16,7 +16,7 @@ from django_q.management.commands import qcluster
 
 from notifications import looping, readiness
 from notifications.command_line import refusals_as_sentences
-from notifications.delivery import prepare
+from notifications.delivery import render
 from notifications.qcluster import Keeper
 from notifications.types import registry
 
@@ -63,7 +63,7 @@ def _prepare(options: dict[str, Any]) -> None:
         raise CommandError(f"qcluster cannot start: the database does not answer ({type(error).__name__}).") from error
     finally:
         connections.close_all()
-    prepare.warm(registry)  # before the forks, so that all workers share what is read
+    render.warm(registry)  # before the forks, so that all workers share what is read
 
 
 def _say_what_starts() -> None:
