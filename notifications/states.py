@@ -182,6 +182,7 @@ class EntryKind(StrEnum):
     RETRIED = "retried"
     UNDONE = "undone"
     RE_PREPARED = "re_prepared"
+    FAILED_OVER = "failed_over"
     ADOPTED = "adopted"
     RESEND_ASKED = "resend_asked"
     RESEND_DROPPED = "resend_dropped"
@@ -227,16 +228,15 @@ _MOVING: dict[EntryKind, tuple[set[State], set[State], set[Who]]] = {  # from an
     EntryKind.WITHDRAWN: (set(OPEN - {State.SENDING}), {State.CANCELLED}, {Who.PERSON, Who.INTAKE}),
     EntryKind.SUPERSEDED: ({State.PENDING, State.RETRY}, {State.CANCELLED}, {Who.INTAKE}),
 }
+_ON_A_CASE = (EntryKind.RESEND_ASKED, EntryKind.RESEND_DROPPED, EntryKind.SNOOZED, EntryKind.RESUMED)
 _STATING: dict[EntryKind, tuple[set[State], set[Who]]] = {  # in any of these, by any of these; it stays where it is
     EntryKind.LATE: (set(State), {Who.WORKER}),
     EntryKind.RECEIPT: ({State.NEEDS_REVIEW, State.CLOSED, State.CANCELLED}, {Who.RECEIPT}),
     EntryKind.CONTRADICTED: ({State.NEEDS_REVIEW}, {Who.WORKER, Who.RECEIPT}),
     EntryKind.EVIDENCE: (set(State), {Who.WORKER}),
     EntryKind.RE_PREPARED: ({State.PENDING, State.RETRY}, {Who.WORKER}),
-    EntryKind.RESEND_ASKED: ({State.NEEDS_REVIEW}, {Who.PERSON}),
-    EntryKind.RESEND_DROPPED: ({State.NEEDS_REVIEW}, {Who.PERSON}),
-    EntryKind.SNOOZED: ({State.NEEDS_REVIEW}, {Who.PERSON}),
-    EntryKind.RESUMED: ({State.NEEDS_REVIEW}, {Who.PERSON}),
+    EntryKind.FAILED_OVER: ({State.PENDING, State.RETRY}, {Who.WORKER}),
+    **dict.fromkeys(_ON_A_CASE, ({State.NEEDS_REVIEW}, {Who.PERSON})),
 }
 
 

@@ -195,6 +195,7 @@ ENTRIES: Final[dict[str, Sentence]] = {
     EntryKind.RETRIED: _("Retry ordered"),
     EntryKind.UNDONE: _("Retry undone"),
     EntryKind.RE_PREPARED: _("Prepared anew"),
+    EntryKind.FAILED_OVER: _("Taken over by another account"),
     EntryKind.ADOPTED: _("The provider's answer was adopted"),
     EntryKind.RESEND_ASKED: _("A resend was asked for"),
     EntryKind.RESEND_DROPPED: _("The resend was not confirmed"),

@@ -90,7 +90,7 @@ DECLARE
     -- Of the loops and the chores.
     working CONSTANT text[] := ARRAY['pick_v1', 'next_due_v1', 'ensure_partitions_v1', 'excused_v1', 'forced_v1',
         'again_v1', 'block_v1', 'spend_v1', 'learn_v1', 'ramp_v1', 'advance_horizon_v1',
-        'finish_recovery_v1', 'forget_plans_v1'];
+        'finish_recovery_v1', 'forget_plans_v1', 'fail_over_v1', 'reach_v1'];
     -- Of persons, and of the HTTP API, which answers to a token's workspaces.
     serving CONSTANT text[] := ARRAY['correct_v1', 'erase_v1', 'close_circuit_v1', 'recover_v1', 'waive_recovery_v1',
         'feed_window_v1', 'draw_v1', 'cancel_by_token_v1', 'override_type_v1'];
