@@ -31,9 +31,9 @@ def decision_of(shop: Shop, sent: Sent) -> Decision:
     decision = decide(sent.result, sent.lease.facts, shop.rng)
     if not shares_fate(shop, sent):
         return replace(decision, account_wait_s=None, circuit=None)
-    if has_fallback(shop, sent.lease.account_id):
-        return for_the_fallback(decision, sent.result, sent.lease.facts, shop.rng)
-    return decision
+    # Of a later generation the door alone knows whether all before it are proven unsent.
+    at_once = sent.lease.generation == 1 and not sent.lease.ordered and has_fallback(shop, sent.lease.account_id)
+    return for_the_fallback(decision, sent.result, sent.lease.facts, shop.rng) if at_once else decision
 
 
 def is_news(shop: Shop, sent: Sent, decision: Decision) -> bool:

@@ -47,6 +47,8 @@ MAY_EXECUTE: Final[dict[str, set[str]]] = {
     "advance_horizon_v1": LOOPS,
     "finish_recovery_v1": LOOPS,
     "forget_plans_v1": LOOPS,
+    "fail_over_v1": LOOPS,
+    "reach_v1": LOOPS,
     # Persons, and the HTTP API, which answers to a token's workspaces.
     "correct_v1": WEB,
     "erase_v1": WEB,
