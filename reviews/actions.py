@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from notifications import door
 from notifications.delivery import reconcile
 from notifications.models import Intent, LogEntry
 from reviews import door_words, holds, reading, rules, steps
@@ -74,6 +76,8 @@ def _decide(verb: str, intent_id: int, order: Order, person: Person) -> Done:
     order = check_rules(steps.Step(verb, intent, situation, order, person, code, now), text)
     if verb == "query":
         return _ask(intent, order, person)
+    if verb == "unblock":
+        return _unblock(intent, order, person, text)
     if verb in HOLDING:
         return give(verb, intent, order, (person, text, situation.held, now))
     return _move(steps.Step(verb, intent, situation, order, person, code, now), Reason(code, text))
@@ -100,6 +104,20 @@ def _ask(intent: Intent, order: Order, person: Person) -> Done:
         return _repeated("query", intent.pk, order, person)
     reconcile.want(intent.pk, by=person.name)
     return done
+
+
+def _unblock(intent: Intent, order: Order, person: Person, text: str) -> Done:
+    """Lift the block of its address; the record keeps what it was. The case stays where it is: its retry is another."""
+    lifted = door.unblock(intent.pk, actor=person.name, site_mode=settings.NOTIFYOPS_SITE_MODE)
+    if not lifted:  # somebody was faster, or nothing is left of the address
+        raise NotAllowedNow(rules.NOT_BLOCKED, word="not_blocked")
+    review = Review(**review_fields("unblock", intent, order, person), outcome="done", action_token=order.token)
+    review.reason, review.seq_after = text, intent.seq
+    review.before = (review.before or {}) | {"blocked": ", ".join(sorted(lifted))}
+    try:
+        return write_review(review)
+    except IntegrityError:  # its token has served in this very moment: the block stays
+        raise UnreadableForm from None
 
 
 def _move(step: steps.Step, reason: Reason) -> Done:

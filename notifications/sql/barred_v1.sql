@@ -178,7 +178,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS 
             WHEN e.outdated OR e.at <= t - interval '10 minutes' THEN 'evidence_old' END
         -- A proof of acceptance ends a doubt. What came back, or is a second message, stays a person's matter.
         WHEN 'settled' THEN CASE
-            WHEN (i.known IN ('bounced', 'soft_bounced', 'complained', 'suppressed') OR i.delivery_status = 'failed')
+            WHEN (i.known IN ('bounced', 'soft_bounced', 'complained', 'suppressed')
+                    OR (i.known = 'invalid' AND i.delivery_status = 'failed'))
                 AND NOT (i.known = 'soft_bounced' AND said.delivery_status IS NOT DISTINCT FROM 'delivered') THEN 'known'
             WHEN i.provider_message_id <> said.provider_message_id THEN 'other_id' END
         WHEN 'unconfirmed' THEN CASE

@@ -53,6 +53,7 @@ MAY_EXECUTE: Final[dict[str, set[str]]] = {
     "correct_v1": WEB,
     "erase_v1": WEB,
     "close_circuit_v1": WEB,
+    "unblock_v1": WEB,
     "recover_v1": WEB,
     "waive_recovery_v1": WEB,
     "feed_window_v1": WEB,

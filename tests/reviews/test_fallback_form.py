@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from django.db import connections
+from django.db import connection
 
 from notifications.models import Circuit, ConfigRevision, ProviderAccount
 from tests.reviews.test_admin import EDIT, boss, fields
@@ -66,7 +66,7 @@ def test_a_wait_beyond_a_day_is_refused() -> None:
 def test_saving_an_account_begins_its_wait_anew() -> None:
     """The circuit closes with it: the new configuration is tried first."""
     account = ProviderAccount.objects.get(name="resend")
-    with connections["owner"].cursor() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO notifyops_private.notifications_circuit (account_id, open_until, reason)"
             " VALUES (%s, now() + interval '1 hour', 'config')",
