@@ -5,6 +5,7 @@ A refusal is recorded too, in a transaction of its own, without the form's token
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from django.conf import settings
@@ -74,10 +75,8 @@ def _decide(verb: str, intent_id: int, order: Order, person: Person) -> Done:
         raise ChangedMeanwhile(changed_sentence(_news(intent, seq)))
     situation, now = reading.situations([intent])[intent.pk], reading.now()
     order = check_rules(steps.Step(verb, intent, situation, order, person, code, now), text)
-    if verb == "query":
-        return _ask(intent, order, person)
-    if verb == "unblock":
-        return _unblock(intent, order, person, text)
+    if verb in _BESIDE:
+        return _BESIDE[verb](intent, order, person, text)
     if verb in HOLDING:
         return give(verb, intent, order, (person, text, situation.held, now))
     return _move(steps.Step(verb, intent, situation, order, person, code, now), Reason(code, text))
@@ -93,7 +92,7 @@ def check_rules(step: steps.Step, text: str) -> Order:
     return checked_way(step, text)
 
 
-def _ask(intent: Intent, order: Order, person: Person) -> Done:
+def _ask(intent: Intent, order: Order, person: Person, _text: str) -> Done:
     """Leave the question to the chores: this process has no key that reads from the provider."""
     review = Review(**review_fields("query", intent, order, person), outcome="done", action_token=order.token)
     review.seq_after = intent.seq
@@ -156,6 +155,10 @@ def _repeated(verb: str, intent_id: int, order: Order, person: Person) -> Done:
     if earlier is None:
         raise UnreadableForm
     return earlier
+
+
+# What is done beside the case, and moves it nowhere.
+_BESIDE: Final[dict[str, Callable[[Intent, Order, Person, str], Done]]] = {"query": _ask, "unblock": _unblock}
 
 
 def door_refusal(word: str, intent: Intent) -> Refused:

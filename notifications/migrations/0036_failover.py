@@ -8,6 +8,7 @@ from django.db.migrations.state import StateApps
 
 from notifications.sqlfile import renewed, run_sql
 from notifications.states import MOVES, EntryKind
+from notifications.way_back import kept_by
 
 _OURS = "notifyops_private."
 _BARRED = ("reach_v1", "is_forgotten_v1", "forgotten_v1", "unsent_v1", "stays_v1", "barred_v1")
@@ -80,4 +81,8 @@ class Migration(migrations.Migration):
         renewed("contract", "notifyops.explain"),
         renewed("doctor", f"{_OURS}doctor_v1"),
         run_sql("fail_over_v1"),
+        kept_by(
+            "SELECT count(*) FROM notifyops_private.notifications_logentry WHERE kind = 'failed_over'",
+            "{count} entries of the log tell of another account that took over, which an older release does not know.",
+        ),
     ]

@@ -2,6 +2,8 @@
 
 from django.db import migrations, models
 
+from notifications.way_back import kept_by
+
 _VERBS = (
     *("retry", "undo", "query", "adopt", "approve", "decline", "correct", "resend", "resume"),
     *("close", "wait", "withdraw", "reopen", "note", "unblock"),
@@ -47,5 +49,9 @@ class Migration(migrations.Migration):
                 | models.Q(("action__in", _BULK), ("intent__isnull", True)),
                 name="review_action_known",
             ),
+        ),
+        kept_by(
+            "SELECT count(*) FROM notifyops_private.reviews_review WHERE action = 'unblock'",
+            "{count} decisions on record are of kinds that an older release does not know.",
         ),
     ]

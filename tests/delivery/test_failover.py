@@ -36,7 +36,7 @@ def test_what_waits_behind_an_outage_goes_over_once_it_has_lasted(place: Workpla
         (place.account, "retry"): 3,
         (pair.spare, "accepted"): 2,
     }
-    assert {key[-3:] for key in pair.keys()[1]} == {"~g2"}
+    assert {key[-3:] for key in pair.called()[1]} == {"~g2"}
     assert b"spare@example.com" in pair.second.calls[0].body
 
 
@@ -52,7 +52,7 @@ def test_what_was_tried_and_never_reached_it_goes_over_when_it_is_due(place: Wor
     assert place.kinds(intent) == ["claimed", "result", "failed_over", "claimed", "result"]
     row = place.intent(intent)
     assert (row.state, row.generation, row.failure_count, row.attempt_count) == ("accepted", 2, 0, 2)
-    assert pair.keys() == ([KEY], [f"{KEY}~g2"])
+    assert pair.called() == ([KEY], [f"{KEY}~g2"])
     assert "taken over from account resend (outage) by account spare, as generation 2" in explained(place)
 
 
@@ -95,7 +95,7 @@ def test_the_last_try_that_never_reached_it_goes_over_instead_of_to_a_person(pla
         place.later(500)
     place.turn(pair.shop)
     assert place.states() == {"demo-001": "accepted"}
-    assert [len(keys) for keys in pair.keys()] == [3, 1]
+    assert [len(keys) for keys in pair.called()] == [3, 1]
 
 
 def test_where_the_fallback_is_not_called_either_it_waits_and_then_is_a_case(place: Workplace) -> None:

@@ -55,7 +55,7 @@ class Two:
         """Let the account not be called for an hour."""
         self.place.sql(_OPEN, account)
 
-    def keys(self) -> tuple[list[str], list[str]]:
+    def called(self) -> tuple[list[str], list[str]]:
         """Give the keys under which each account was called."""
         return [one.key for one in self.first.calls], [one.key for one in self.second.calls]
 

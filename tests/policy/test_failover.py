@@ -39,7 +39,8 @@ def decided(name: str, facts: AttemptFacts) -> Any:
 def test_what_is_the_accounts_own_waits_for_the_fallback(name: str, facts: AttemptFacts) -> None:
     decision = decided(name, facts)
     assert (decision.to_state, decision.known, decision.of_account) == (State.RETRY, Known.NOT_SENT, True)
-    assert decision.delay_s is not None and decision.delay_s > 0
+    assert decision.delay_s is not None
+    assert decision.delay_s > 0
 
 
 @pytest.mark.parametrize("name", ["message", "content", "address", "rate", "unknown", "conflict"])
