@@ -54,7 +54,7 @@ def test_without_a_reason_it_stays() -> None:
 def test_what_the_recipient_said_stays(reason: str) -> None:
     intent = make_case(cases.BOUNCED)
     block(intent, reason, mode="" if reason != "complained" else "sandbox")
-    assert lift("lena", intent).status_code == 409
+    assert lift("lena", intent).status_code == 422
     assert DeliveryBlock.objects.get().reason == reason
     assert Review.objects.get(action="unblock").refusal == "not_blocked"
 
@@ -63,7 +63,7 @@ def test_a_complaints_case_offers_none() -> None:
     intent = make_case(cases.COMPLAINED)
     block(intent, "complained")
     assert "/unblock" not in login("lena").get(f"/reviews/{intent.pk}/").content.decode()
-    assert lift("lena", intent).status_code == 409
+    assert lift("lena", intent).status_code == 422
     assert Review.objects.get(action="unblock").refusal == "complaint_stays"
 
 
