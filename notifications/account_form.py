@@ -35,11 +35,13 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]  # Django has no s
             *("name", "kind", "channel", "base_url", "sender", "api_key_ref", "lookup_key_ref", "webhook_secret_refs"),
             *("timeout_s", "rate_per_s"),
             *("declares_receipts", "enabled"),
+            *("fallback", "fallback_after_s"),
         )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["api_key_ref"].required = False  # of some kinds: see clean_api_key_ref
+        self.fields["fallback_after_s"].required = False  # as it was: see clean_fallback_after_s
         self.fields["seen"].initial = self.instance.revision if self.instance.pk else 0
         self.before = self._state(self.instance) if self.instance.pk else None
 
@@ -81,6 +83,28 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]  # Django has no s
                 )
             )
         return ",".join(dict.fromkeys(references))
+
+    def clean_fallback_after_s(self) -> float:
+        """Keep what stands where nothing was said."""
+        said: float | None = self.cleaned_data["fallback_after_s"]
+        return self.instance.fallback_after_s if said is None else said
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a fallback that could not send it, or from which it would come back."""
+        said: dict[str, Any] = super().clean() or self.cleaned_data
+        channel, one = said.get("channel"), said.get("fallback")
+        if one is not None and one.channel != channel:
+            self.add_error("fallback", _("The fallback must be an account of the same channel."))
+        elif self.instance.pk and self.instance.falls_back.exclude(channel=channel).exists():
+            self.add_error("channel", _("It is the fallback of an account of another channel."))
+        met = set[int]()
+        while one is not None and one.pk not in met:
+            met.add(one.pk)
+            if one.pk == self.instance.pk:
+                self.add_error("fallback", _("An account cannot take over from itself, by whichever way round."))
+                break
+            one = one.fallback
+        return said
 
     def clean_seen(self) -> int | None:
         """Refuse to overwrite what somebody else changed meanwhile; the row stays locked until the end."""

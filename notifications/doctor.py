@@ -34,6 +34,8 @@ INVARIANTS: Final[dict[str, str]] = {
     "approver_is_another": "Nobody releases a notification that was asked for in their own name.",
     "resend_by_two": "What may have arrived, of any generation, is sent anew only where one asked, another confirmed.",
     "new_key_is_earned": "A new generation is made only where none before it can arrive, or two persons ordered it.",
+    "failover_is_proven": "Another account takes over only what left by none before, and never back.",
+    "one_account_accepts": "No notification has messages at two accounts.",
     "one_id_per_key": "One generation has one message at the provider.",
     "one_intent_per_id": "A provider's message belongs to one intent.",
     "provider_key_is_own": "No two intents share a provider key.",

@@ -215,3 +215,10 @@ def erase(intent_id: int) -> int:
         cursor.execute("SELECT notifyops_private.erase_v1(%s)", [intent_id])
         erased: int = cursor.fetchone()[0]
     return erased
+
+
+def unblock(intent_id: int, *, actor: str, site_mode: str) -> list[str]:
+    """Lift what a provider's word has put on this notification's address; give the reasons, none where none stood."""
+    with connections["default"].cursor() as cursor:
+        cursor.execute("SELECT reason FROM notifyops_private.unblock_v1(%s, %s, %s)", [intent_id, actor, site_mode])
+        return [row[0] for row in cursor.fetchall()]

@@ -184,6 +184,7 @@ class EntryKind(StrEnum):
     RETRIED = "retried"
     UNDONE = "undone"
     RE_PREPARED = "re_prepared"
+    FAILED_OVER = "failed_over"
     ADOPTED = "adopted"
     RESEND_ASKED = "resend_asked"
     RESEND_DROPPED = "resend_dropped"
@@ -205,21 +206,22 @@ class Move:
     who: Who
 
 
+_TAKEN_OUT = (EntryKind.BLOCKED, EntryKind.EXPIRED)
+_AS_IT_WAITS = (EntryKind.FETCHING, EntryKind.FETCHED, EntryKind.RE_PREPARED, EntryKind.FAILED_OVER)
+_ON_A_CASE = (EntryKind.RESEND_ASKED, EntryKind.RESEND_DROPPED, EntryKind.SNOOZED, EntryKind.RESUMED)
 _MOVING: dict[EntryKind, tuple[set[State], set[State], set[Who]]] = {  # from any of these, to any of these, by any
     EntryKind.HELD: ({State.PENDING}, {State.NEEDS_REVIEW}, {Who.INTAKE}),
     EntryKind.RELEASED: ({State.NEEDS_REVIEW}, {State.PENDING}, {Who.PERSON}),
-    EntryKind.INVALID: ({State.PENDING, State.RETRY}, {State.NEEDS_REVIEW}, {Who.WORKER}),
-    EntryKind.BLOCKED: ({State.PENDING, State.RETRY}, {State.CANCELLED, State.NEEDS_REVIEW}, {Who.WORKER}),
+    **dict.fromkeys((EntryKind.INVALID, EntryKind.RESTORED), (set(CLAIMABLE), {State.NEEDS_REVIEW}, {Who.WORKER})),
+    **dict.fromkeys(_TAKEN_OUT, (set(CLAIMABLE), {State.CANCELLED, State.NEEDS_REVIEW}, {Who.WORKER})),
     EntryKind.CLAIMED: ({State.PENDING, State.RETRY}, {State.SENDING}, {Who.WORKER}),
     EntryKind.RESULT: ({State.SENDING}, {State.ACCEPTED, State.RETRY, State.NEEDS_REVIEW}, {Who.WORKER}),
     EntryKind.SETTLED: ({State.RETRY, State.NEEDS_REVIEW}, {State.ACCEPTED}, {Who.WORKER, Who.RECEIPT}),
     EntryKind.LEASE_LOST: ({State.SENDING}, {State.RETRY, State.NEEDS_REVIEW}, {Who.WORKER}),
     EntryKind.WINDOW_OVER: ({State.RETRY}, {State.NEEDS_REVIEW}, {Who.WORKER}),
-    EntryKind.EXPIRED: ({State.PENDING, State.RETRY}, {State.CANCELLED, State.NEEDS_REVIEW}, {Who.WORKER}),
     EntryKind.RECEIPT: ({State.ACCEPTED}, {State.ACCEPTED, State.NEEDS_REVIEW}, {Who.RECEIPT}),
     EntryKind.UNCONFIRMED: ({State.ACCEPTED}, {State.NEEDS_REVIEW}, {Who.WORKER}),
     EntryKind.CONTRADICTED: ({State.RETRY, State.ACCEPTED}, {State.NEEDS_REVIEW}, {Who.WORKER, Who.RECEIPT}),
-    EntryKind.RESTORED: ({State.PENDING, State.RETRY}, {State.NEEDS_REVIEW}, {Who.WORKER}),
     EntryKind.FREED: ({State.NEEDS_REVIEW}, {State.PENDING, State.RETRY}, {Who.WORKER}),
     EntryKind.RETRIED: ({State.NEEDS_REVIEW}, {State.RETRY}, {Who.PERSON}),
     EntryKind.UNDONE: ({State.RETRY}, {State.NEEDS_REVIEW}, {Who.PERSON}),
@@ -229,13 +231,11 @@ _MOVING: dict[EntryKind, tuple[set[State], set[State], set[Who]]] = {  # from an
     EntryKind.WITHDRAWN: (set(OPEN - {State.SENDING}), {State.CANCELLED}, {Who.PERSON, Who.INTAKE}),
     EntryKind.SUPERSEDED: ({State.PENDING, State.RETRY}, {State.CANCELLED}, {Who.INTAKE}),
 }
-_ON_A_CASE = (EntryKind.RESEND_ASKED, EntryKind.RESEND_DROPPED, EntryKind.SNOOZED, EntryKind.RESUMED)
 _STATING: dict[EntryKind, tuple[set[State], set[Who]]] = {  # in any of these, by any of these; it stays where it is
-    EntryKind.LATE: (set(State), {Who.WORKER}),
+    **dict.fromkeys((EntryKind.LATE, EntryKind.EVIDENCE), (set(State), {Who.WORKER})),
     EntryKind.RECEIPT: ({State.NEEDS_REVIEW, State.CLOSED, State.CANCELLED}, {Who.RECEIPT}),
     EntryKind.CONTRADICTED: ({State.NEEDS_REVIEW}, {Who.WORKER, Who.RECEIPT}),
-    EntryKind.EVIDENCE: (set(State), {Who.WORKER}),
-    **dict.fromkeys((EntryKind.FETCHING, EntryKind.FETCHED, EntryKind.RE_PREPARED), (set(CLAIMABLE), {Who.WORKER})),
+    **dict.fromkeys(_AS_IT_WAITS, (set(CLAIMABLE), {Who.WORKER})),
     **dict.fromkeys(_ON_A_CASE, ({State.NEEDS_REVIEW}, {Who.PERSON})),
 }
 

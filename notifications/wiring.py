@@ -242,4 +242,4 @@ def account(row: ProviderAccount, numbers: Rules) -> Account:
     adapter = provider(row, numbers)
     # Where nothing ever confirms a message, a missing receipt says nothing.
     receipts = row.declares_receipts and bool(adapter.capabilities.receipts)
-    return Account(row.pk, row.name, row.sender, adapter, timeout_s, receipts)
+    return Account(row.pk, row.name, row.sender, adapter, timeout_s, receipts, row.fallback_id)

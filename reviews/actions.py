@@ -5,11 +5,14 @@ A refusal is recorded too, in a transaction of its own, without the form's token
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from notifications import door
 from notifications.delivery import reconcile
 from notifications.models import Intent, LogEntry
 from reviews import door_words, holds, reading, rules, steps
@@ -73,8 +76,8 @@ def _decide(verb: str, intent_id: int, order: Order, person: Person) -> Done:
         raise ChangedMeanwhile(changed_sentence(_news(intent, seq)))
     situation, now = reading.situations([intent])[intent.pk], reading.now()
     order = check_rules(steps.Step(verb, intent, situation, order, person, code, now), text)
-    if verb == "query":
-        return _ask(intent, order, person)
+    if verb in _BESIDE:
+        return _BESIDE[verb](intent, order, person, text)
     if verb in HOLDING:
         return give(verb, intent, order, (person, text, situation.held, now))
     return _move(steps.Step(verb, intent, situation, order, person, code, now), Reason(code, text))
@@ -92,7 +95,7 @@ def check_rules(step: steps.Step, text: str) -> Order:
     return checked_way(step, text)
 
 
-def _ask(intent: Intent, order: Order, person: Person) -> Done:
+def _ask(intent: Intent, order: Order, person: Person, _text: str) -> Done:
     """Leave the question to the chores: this process has no key that reads from the provider."""
     review = Review(**review_fields("query", intent, order, person), outcome="done", action_token=order.token)
     review.seq_after = intent.seq
@@ -103,6 +106,20 @@ def _ask(intent: Intent, order: Order, person: Person) -> Done:
         return _repeated("query", intent.pk, order, person)
     reconcile.want(intent.pk, by=person.name)
     return done
+
+
+def _unblock(intent: Intent, order: Order, person: Person, text: str) -> Done:
+    """Lift the block of its address; the record keeps what it was. The case stays where it is: its retry is another."""
+    lifted = door.unblock(intent.pk, actor=person.name, site_mode=settings.NOTIFYOPS_SITE_MODE)
+    if not lifted:  # somebody was faster, or nothing is left of the address
+        raise NotAllowedNow(rules.NOT_BLOCKED, word="not_blocked")
+    review = Review(**review_fields("unblock", intent, order, person), outcome="done", action_token=order.token)
+    review.reason, review.seq_after = text, intent.seq
+    review.before = (review.before or {}) | {"blocked": ", ".join(sorted(lifted))}
+    try:
+        return write_review(review)
+    except IntegrityError:  # its token has served in this very moment: the block stays
+        raise UnreadableForm from None
 
 
 def _move(step: steps.Step, reason: Reason) -> Done:
@@ -141,6 +158,10 @@ def _repeated(verb: str, intent_id: int, order: Order, person: Person) -> Done:
     if earlier is None:
         raise UnreadableForm
     return earlier
+
+
+# What is done beside the case, and moves it nowhere.
+_BESIDE: Final[dict[str, Callable[[Intent, Order, Person, str], Done]]] = {"query": _ask, "unblock": _unblock}
 
 
 def door_refusal(word: str, intent: Intent) -> Refused:

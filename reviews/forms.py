@@ -142,6 +142,7 @@ def _matters(situation: Situation, person: Person, now: datetime) -> dict[str, b
         "resend": in_review and situation.known == Known.UNKNOWN and situation.is_past_window(now),
         "wait": in_review and "wait" in person.verbs,
         "resume": False,
+        "unblock": in_review and "unblock" in person.verbs and situation.block in ("bounced", "gone"),
         # Nobody looks for it who may not do it: it would stand on each page that an operator opens.
         "withdraw": "withdraw" in person.verbs and (in_review or situation.state in CLAIMABLE),
     }

@@ -30,7 +30,7 @@ ADMIN: Final = (
 LEADS: Final = (
     *OPERATORS,
     *("reopen_intent", "approve_intent", "decline_intent", "adopt_intent", "correct_intent", "resend_intent"),
-    *("withdraw_intent", "take_over_intent", "pause_sending", "export_log", "drop_view", "bulk_many"),
+    *("withdraw_intent", "unblock_intent", "take_over_intent", "pause_sending", "export_log", "drop_view", "bulk_many"),
     *ADMIN,
 )
 GROUPS: Final = {"Viewers": VIEWERS, "Operators": OPERATORS, "Leads": LEADS}

@@ -21,6 +21,7 @@ VERBS: Final[dict[str, str]] = {
     "withdraw": "ban",
     "reopen": "archive-restore",
     "note": "message-square-plus",
+    "unblock": "undo-2",
     "take": "user-round-plus",
     "release": "user-round-minus",
     "take_over": "users-round",

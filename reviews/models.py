@@ -12,7 +12,7 @@ from reviews.signin.models import AccessRecord  # noqa: F401 (Django looks for a
 
 VERBS = (
     *("retry", "undo", "query", "adopt", "approve", "decline", "correct", "resend", "resume"),
-    *("close", "wait", "withdraw", "reopen", "note"),
+    *("close", "wait", "withdraw", "reopen", "note", "unblock"),
     *("take", "release", "take_over"),
 )
 # They say who looks after a case, and move nothing.
@@ -80,6 +80,7 @@ class Review(models.Model):
             ("wait_intent", "Can set a case aside"),
             ("resume_intent", "Can take up again what was set aside"),
             ("withdraw_intent", "Can withdraw a notification, and erase its content"),
+            ("unblock_intent", "Can lift the block of an address"),
         ]
         indexes = [
             # The case page: the decisions about one intent, in order.

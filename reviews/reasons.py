@@ -37,13 +37,27 @@ CODES: Final[dict[str, tuple[str, ...]]] = {
     "take": (),
     "release": (),
     "take_over": (),
+    "unblock": (),
 }
 # A decision that is taken back or adds nothing but a sentence explains itself.
 CODE_OPTIONAL: Final = frozenset(
-    {"approve", "undo", "query", "note", "correct", "resend", "wait", "resume", "take", "release", "take_over"}
+    {
+        "approve",
+        "undo",
+        "query",
+        "note",
+        "correct",
+        "resend",
+        "wait",
+        "resume",
+        "take",
+        "release",
+        "take_over",
+        "unblock",
+    }
 )
 CODES_THAT_WANT_TEXT: Final = frozenset({"other", "recipient_gone", "cannot_be_fixed", "test_data"})
-VERBS_THAT_WANT_TEXT: Final = frozenset({"reopen", "note", "correct", "resend", "withdraw", "take_over"})
+VERBS_THAT_WANT_TEXT: Final = frozenset({"reopen", "note", "correct", "resend", "withdraw", "take_over", "unblock"})
 # A record says the same as its form did.
 UNPRINTABLE: Final = _("The text holds control characters; type it again without them.")
 NO_TEXT: Final = _("This reason needs a text of 10 to 500 characters that explains it.")

@@ -39,6 +39,8 @@ REFUSALS: Final[dict[str, Sentence]] = REFUSED_BY_THE_DOOR | {
     "own_notification": ways.OWN_NOTIFICATION,
     "not_the_address": ways.NOT_THE_ADDRESS,
     "came_back": rules.CAME_BACK,
+    "complaint_stays": rules.COMPLAINT_STAYS,
+    "not_blocked": rules.NOT_BLOCKED,
     "bad_form": _("The form could not be read."),
     "unknown": _("There was no such notification."),
     "not_confirmed": _("The mark that the risk was read was missing."),

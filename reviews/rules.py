@@ -34,6 +34,8 @@ _CAME_BACK: Final = frozenset({*_HOPELESS, Known.SOFT_BOUNCED, Known.AWAITING_AP
 CAME_BACK: Final = _("It was accepted, and came back: there is nothing to adopt.")
 # Not "within seconds": an account that is not called now is not asked either.
 BEING_ASKED: Final = _("The provider is being asked: as soon as its account is called, the answer stands in the log.")
+COMPLAINT_STAYS: Final = _("A complaint is the recipient's own word: its block is not lifted.")
+NOT_BLOCKED: Final = _("Nothing that a provider said blocks its address here.")
 NOT_REOPENED: Final = _("Only a closed case can be reopened, or an answer that was adopted.")
 NOT_CLOSED: Final[dict[str, Sentence]] = {
     State.SENDING: SENDING_NOW,
@@ -89,6 +91,14 @@ def _reopen(situation: Situation, now: datetime) -> Refused | None:
     if situation.state != State.CLOSED and not situation.adopted:
         return NotAllowedNow(NOT_REOPENED, word="move")
     return NotAllowedNow(REFUSED_BY_THE_DOOR["replaced"], word="replaced") if situation.replaced else None
+
+
+def _unblock(situation: Situation, now: datetime) -> Refused | None:
+    if situation.state != State.NEEDS_REVIEW:
+        return NotAllowedNow(NOT_IN_REVIEW["unblock"], word="move")
+    if situation.block == Known.COMPLAINED:
+        return NotAllowedNow(COMPLAINT_STAYS, word="complaint_stays")
+    return None if situation.block else NotAllowedNow(NOT_BLOCKED, word="not_blocked")
 
 
 def _retry(situation: Situation, now: datetime) -> Refused | None:
@@ -191,6 +201,7 @@ _RULES: Final[dict[str, Callable[[Situation, datetime], Refused | None]]] = {
     "query": _query,
     "adopt": _adopt,
     "reopen": _reopen,
+    "unblock": _unblock,
 }
 
 

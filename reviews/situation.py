@@ -31,6 +31,12 @@ EARLIER: Final = Case(
     default=Value(""),
     output_field=CharField(),
 )
+_BLOCKED: Final = {
+    codes.ADDRESS_BOUNCED: "bounced",
+    codes.ADDRESS_COMPLAINED: "complained",
+    codes.ADDRESS_GONE: "gone",
+}
+_BLOCKING: Final = frozenset({Known.BOUNCED, Known.SUPPRESSED, Known.COMPLAINED})
 _CAME_BACK: Final = frozenset({Known.BOUNCED, Known.SOFT_BOUNCED, Known.SUPPRESSED})
 
 
@@ -77,6 +83,12 @@ class Situation:
     held: Held | None = None
     earlier: str = ""
     mended: bool = False
+    code: str = ""
+
+    @property
+    def block(self) -> str:
+        """What has blocked its address, by the case's own word; empty where nothing has."""
+        return _BLOCKED.get(self.code, "") or (str(self.known) if self.known in _BLOCKING else "")
 
     @property
     def may_be_there(self) -> bool:
@@ -143,6 +155,7 @@ def situation_of(
     return Situation(
         state=intent.state,
         known=intent.known,
+        code=intent.error_code or "",
         ambiguous=intent.first_ambiguous_at is not None,
         safe_until=intent.safe_until,
         manual=intent.manual,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -219,14 +219,18 @@ def _aside(entry: LogEntry) -> Sentence:
     detail = entry.detail or {}
     if "may_duplicate" in detail or "possible_duplicate" in detail:
         return gettext("may be a second message")
+    if entry.kind == EntryKind.FAILED_OVER:
+        return gettext("from %(old)s to %(new)s: nothing of it had left") % {"old": detail["from"], "new": detail["to"]}
     if entry.kind in (EntryKind.CLOSED, EntryKind.SUPERSEDED) and "by" in detail:
         return gettext("in its place: %(key)s") % {"key": detail["by"]}
     if "erased" in detail:
         return gettext("content erased")
     if "second" in detail:
         return gettext("about another message of this notification: %(id)s") % {"id": detail["second"]}
-    if entry.kind != EntryKind.RECEIPT:
-        return ""
+    return _aside_of_a_receipt(entry, detail) if entry.kind == EntryKind.RECEIPT else ""
+
+
+def _aside_of_a_receipt(entry: LogEntry, detail: dict[str, Any]) -> Sentence:
     if "ids" in detail:
         return gettext("from the provider's answer")
     if detail.get("generation", 0) > entry.generation:

@@ -54,6 +54,7 @@ NOT_IN_REVIEW: Final[dict[str, Sentence]] = {
     "correct": _("Only a case that needs review can get another address."),
     "resend": _("Only a case that needs review can be sent anew."),
     "wait": _("Only a case that needs review can be set aside."),
+    "unblock": _("Only at a case that needs review can the block of an address be lifted."),
     "take": _("Only a case that needs review can be taken."),
     "take_over": _("Only a case that needs review can be taken."),
 }

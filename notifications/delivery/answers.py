@@ -47,9 +47,10 @@ SELECT i.id, i.state, i.seq, i.generation, i.known, i.error_code, i.delivery_sta
     CASE WHEN i.error_code = 'restored' THEN (
         SELECT l.detail FROM notifyops_private.notifications_logentry l
         WHERE l.intent_id = i.id AND l.month = i.month AND l.code = 'restored' ORDER BY l.seq DESC LIMIT 1) END AS held,
-    i.error_code = 'restored' AND EXISTS (SELECT FROM ({questions.LISTED_FOR}) r WHERE NOT EXISTS (
+    i.error_code = 'restored' AND EXISTS (
+        SELECT FROM ({questions.LISTED_FOR}) r, notifyops_private.reach_v1(i.account_id) AS o(id) WHERE NOT EXISTS (
         SELECT FROM notifyops_private.notifications_recoverylist l
-        WHERE l.recovery_id = r.id AND l.account_id = i.account_id AND l.done_at IS NOT NULL)) AS unread,
+        WHERE l.recovery_id = r.id AND l.account_id = o.id AND l.done_at IS NOT NULL)) AS unread,
     coalesce(i.snoozed_until > t.now, false) AS aside
 FROM (SELECT notifyops_private.clock_v1() AS now OFFSET 0) t
 JOIN notifyops_private.notifications_intent i ON i.id = ANY (%s::bigint[])

@@ -12,10 +12,12 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from notifications.delivery import rates
+from notifications.delivery.failover import has_fallback
 from notifications.delivery.lease import Sent
 from notifications.delivery.outages import CLEAR, CONFIG, IS_OPEN, OPEN_OUTAGE, QUOTA, RAMP, REFUSALS, REOPEN, WAIT
 from notifications.delivery.shop import Shop
 from notifications.policy.breaker import LONGEST_TIMES, behind_the_first, is_answer, is_outage, is_unused
+from notifications.policy.failover import for_the_fallback
 from notifications.policy.retry import Decision, decide
 from notifications.states import Outcome
 
@@ -27,7 +29,11 @@ Decided = tuple[Sent, Decision]
 def decision_of(shop: Shop, sent: Sent) -> Decision:
     """Decide what follows from one result; of a service that is its address's own, it concerns this message alone."""
     decision = decide(sent.result, sent.lease.facts, shop.rng)
-    return decision if shares_fate(shop, sent) else replace(decision, account_wait_s=None, circuit=None)
+    if not shares_fate(shop, sent):
+        return replace(decision, account_wait_s=None, circuit=None)
+    # Of a later generation the door alone knows whether all before it are proven unsent.
+    at_once = sent.lease.generation == 1 and not sent.lease.ordered and has_fallback(shop, sent.lease.account_id)
+    return for_the_fallback(decision, sent.result, sent.lease.facts, shop.rng) if at_once else decision
 
 
 def is_news(shop: Shop, sent: Sent, decision: Decision) -> bool:

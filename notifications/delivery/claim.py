@@ -234,6 +234,7 @@ def _lease(shop: Shop, case: Due, *, began: float) -> Lease:
         probe=one.probe,
         confirm_s=confirm_s(case.kind, declares_receipts=account.declares_receipts),
         generation=generation,
+        ordered=one.manual,
     )
 
 

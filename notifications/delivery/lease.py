@@ -39,6 +39,8 @@ class Lease:
     # How long after its acceptance a missing receipt is asked about; None: never.
     confirm_s: float | None = None
     generation: int = 1
+    # By a person: one attempt, whose failure is theirs to know of.
+    ordered: bool = False
 
     @property
     def lane_key(self) -> int:

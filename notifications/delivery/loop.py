@@ -20,6 +20,7 @@ from psycopg import AsyncConnection
 from notifications.delivery.beats import Beat
 from notifications.delivery.circuits import foresee, shares_fate
 from notifications.delivery.claim import claim
+from notifications.delivery.failover import fail_over
 from notifications.delivery.lease import Lease
 from notifications.delivery.link import Link, is_away
 from notifications.delivery.recorder import MAX_BATCH, Recorder
@@ -73,6 +74,7 @@ class Loop:
     _looked_at: float = 0.0
     _looked_through: AsyncConnection[Any] | None = None
     _trouble: str | None = None
+    _fails_over: bool = False
     _aside_at: float = 0.0
     # What the accounts looked like when this loop began; None once a person changed them: a successor starts afresh.
     _configured: tuple[Any, ...] | None = ()
@@ -107,6 +109,8 @@ class Loop:
         try:
             connection = await self._link.get()
             await self._look_at_configuration(connection)
+            if self._fails_over and self.shop.rules.sends and self._trouble is None:
+                self._fails_over = await fail_over(connection, self.shop, worker=self.beat.worker)
             claimed = self._configured is not None and await self._claim(connection)
             if not claimed:
                 await self._wait(connection, longest_s)
@@ -127,6 +131,7 @@ class Loop:
         *stamp, troubled, trouble = row
         self._hold_back(trouble)
         self.shop.troubled.update(troubled)
+        self._fails_over = True
         if self._configured == ():
             self._configured = tuple(stamp)
         elif self._configured != tuple(stamp):

@@ -71,8 +71,9 @@ WITH newest AS MATERIALIZED (
 ), last AS MATERIALIZED (
     SELECT l.outcome = 'unknown' OR (l.outcome = 'not_sent' AND l.http_status IS NULL) AS failed
     FROM notifyops_private.notifications_logentry l
-    JOIN notifyops_private.notifications_intent i ON i.id = l.intent_id
-    WHERE l.id > (SELECT id FROM newest) - 20000 AND l.kind = 'result' AND i.account_id = %(account)s
+    -- By its generation's bytes: the notification itself may have gone over to another account since.
+    JOIN notifyops_private.notifications_prepared p ON p.intent_id = l.intent_id AND p.generation = l.generation
+    WHERE l.id > (SELECT id FROM newest) - 20000 AND l.kind = 'result' AND p.account_id = %(account)s
       AND l.code <> ALL ('{not_sent.given_back,not_sent.lease_over}')
     ORDER BY l.id DESC LIMIT %(threshold)s
 )

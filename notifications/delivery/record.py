@@ -12,6 +12,7 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from notifications.delivery.circuits import decision_of, is_news, refused_as_accounts, report, spared
+from notifications.delivery.failover import fail_over_refused
 from notifications.delivery.lease import Lease, Sent
 from notifications.delivery.shop import Shop
 from notifications.door import Appended, Entry, append_async
@@ -61,6 +62,8 @@ async def _recorded(
         sent.lease.id: sent.lease.confirm_s for sent, decision in pairs if sent.lease.attempt > 1 and _is_open(decision)
     }
     await _block(connection, [sent.lease for sent, _ in pairs if sent.result.address_gone])
+    moving = [sent.lease.id for sent, decision in pairs if decision.of_account and sent.lease.id not in refused]
+    await fail_over_refused(connection, shop, moving, worker=worker)
     if refused or news or again:
         async with connection.transaction():
             late = [sent for sent, _ in pairs if sent.lease.id in refused]
@@ -119,6 +122,8 @@ def _detail(sent: Sent, decision: Decision) -> dict[str, Any] | None:
         detail["retry_after"] = sent.result.retry_after_raw
     if sent.result.address_gone:
         detail["address_blocked"] = True
+    if decision.of_account:
+        detail["of_account"] = True
     if sent.result.field is not None:
         detail["field"] = sent.result.field
     if sent.result.trace_id is not None:

@@ -57,6 +57,8 @@ class Account:
     provider: Provider
     timeout_s: float
     declares_receipts: bool = True
+    # The account that takes over what this one is proven not to have taken.
+    fallback: int | None = None
 
     @property
     def idempotent(self) -> bool:

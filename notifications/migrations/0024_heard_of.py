@@ -37,7 +37,13 @@ class Migration(migrations.Migration):
         ),
         renewed(
             "barred_v1",
-            *(f"{_OURS}{name}" for name in ("is_forgotten_v1", "forgotten_v1", "unclaimable_v1", "barred_v1")),
+            *(
+                f"{_OURS}{name}"
+                for name in (
+                    *("reach_v1", "is_forgotten_v1", "forgotten_v1", "unclaimable_v1"),
+                    *("unsent_v1", "stays_v1", "barred_v1"),
+                )
+            ),
         ),
         renewed("append_v1", f"{_OURS}append_v1"),
         renewed(

@@ -20,6 +20,8 @@ class Circuit(models.Model):
     # outage, config, daily_quota or monthly_quota.
     reason = models.CharField(max_length=40, null=True)
     code = models.CharField(max_length=100, null=True)
+    # Since when it is open without having closed in between; kept by a trigger, whoever opens it (fail_over_v1.sql).
+    opened_at = models.DateTimeField(null=True)
     config_failures = models.SmallIntegerField(db_default=0)
     # How often it opened for an outage without a success since: each time waits twice as long.
     openings = models.SmallIntegerField(db_default=0)

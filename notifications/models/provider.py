@@ -13,6 +13,8 @@ REFERENCE = r"env:[A-Z][A-Z0-9_]*"
 # Below a tenth of a call a second nobody could tell a slow account from one that stands still.
 SLOWEST_PER_S = 0.1
 FASTEST_PER_S = 10_000.0
+# A day is the longest that a daily quota keeps an account from being called.
+LONGEST_FALLBACK_S = 86_400.0
 
 
 class ProviderAccount(models.Model):
@@ -67,6 +69,23 @@ class ProviderAccount(models.Model):
     )
     declares_receipts = models.BooleanField(_("sends receipts"), db_default=True, default=True)
     enabled = models.BooleanField(_("enabled"), db_default=True, default=True)
+    fallback = models.ForeignKey(
+        "self",
+        models.PROTECT,
+        verbose_name=_("fallback account"),
+        null=True,
+        blank=True,
+        db_index=False,  # a handful of rows
+        related_name="falls_back",
+        help_text=_("Takes over what is proven not to have left, while this account is not called. Same channel."),
+    )
+    fallback_after_s = models.FloatField(
+        _("seconds until the fallback takes over"),
+        db_default=300.0,
+        default=300.0,
+        validators=[MinValueValidator(0.0), MaxValueValidator(LONGEST_FALLBACK_S)],
+        help_text=_("So long the account's circuit has been open. 0 to 86,400."),
+    )
     revision = models.IntegerField(_("revision"), db_default=1, default=1, editable=False)
 
     class Meta:
@@ -92,6 +111,11 @@ class ProviderAccount(models.Model):
             models.CheckConstraint(
                 name="provideraccount_rate_is_sane",
                 condition=Q(rate_per_s__isnull=True) | Q(rate_per_s__gte=SLOWEST_PER_S, rate_per_s__lte=FASTEST_PER_S),
+            ),
+            models.CheckConstraint(
+                name="provideraccount_fallback_is_sane",
+                condition=(Q(fallback__isnull=True) | ~Q(fallback=models.F("id")))
+                & Q(fallback_after_s__gte=0.0, fallback_after_s__lte=LONGEST_FALLBACK_S),
             ),
         ]
 

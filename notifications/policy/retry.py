@@ -61,7 +61,7 @@ class Decision:
 
     `delay_s` is set where `to_state` is RETRY. `ambiguous` starts the key's clock, if it does not run yet.
     `account_wait_s` makes the whole account wait; `circuit` asks to open it (`config` only when repeated).
-    `possible_duplicate` marks a repeat that no key protects.
+    `possible_duplicate` marks a repeat that no key protects, `of_account` what the account's fallback may take over.
     """
 
     to_state: State
@@ -75,6 +75,7 @@ class Decision:
     account_wait_s: float | None = None
     circuit: Circuit | None = None
     possible_duplicate: bool = False
+    of_account: bool = False
 
 
 _ACCEPTED = Decision(State.ACCEPTED, Known.ACCEPTED)
@@ -241,8 +242,7 @@ def _own_or_asked_delay(result: SendResult, facts: AttemptFacts, rng: Random) ->
 
 
 def _may_count_failure(facts: AttemptFacts) -> bool:
-    """The row's count may not pass its limit."""
-    return facts.failure_count < facts.failure_limit
+    return facts.failure_count < facts.failure_limit  # the row's count may not pass its limit
 
 
 def _known(otherwise: Known, facts: AttemptFacts) -> Known:

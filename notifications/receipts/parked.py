@@ -55,7 +55,8 @@ LEFT JOIN LATERAL (
         WHERE l.intent_id = i.id AND l.month = i.month AND l.provider_message_id = e.provider_message_id))
     UNION ALL
     -- What was handed over may be forgotten after a restore, and our tags tell: never sent here, or a later generation.
-    SELECT e.tag_generation WHERE e.tag_site IS NOT NULL AND i.account_id = e.account_id
+    SELECT e.tag_generation WHERE e.tag_site IS NOT NULL
+      AND e.account_id IN (SELECT notifyops_private.reach_v1(i.account_id))
       AND (e.tag_generation > i.generation OR (e.tag_generation = i.generation AND i.attempt_count = 0))
       AND (e.occurred_at > i.created_at - interval '5 minutes') IS NOT FALSE
       AND EXISTS (SELECT FROM notifyops_private.notifications_recovery r WHERE r.started_at >= i.created_at)

@@ -37,6 +37,8 @@ DECLARE
     frozen_ids bigint[];                        -- intents whose generation has its bytes
     late_ids bigint[];                          -- past the time in which the key protects a repeat
     excused_ids bigint[] := '{}';               -- of these, what may be sent all the same
+    moved_ids bigint[];                         -- intents that go over to another account
+    moved_to bigint[];
     ambiguous_ids bigint[] := '{}';
     started_at timestamptz[] := '{}';
     inner_key bytea;                            -- of the site: what is kept of new bytes is made with them
@@ -78,6 +80,11 @@ BEGIN
     ELSIF kind_ NOT IN ('result', 'late') THEN
         SELECT array_agg(b.id), array_agg(b.why) INTO barred_ids, barred_whys
         FROM notifyops_private.barred_v1(kind_, ids, t, entries, actor_) b WHERE b.why IS NOT NULL;
+        IF kind_ = 'failed_over' THEN
+            SELECT array_agg(i.id), array_agg(a.fallback_id) INTO moved_ids, moved_to
+            FROM notifications_intent i JOIN notifications_provideraccount a ON a.id = i.account_id
+            WHERE i.id = ANY (ids);
+        END IF;
     END IF;
     -- What a restore may have lost began no earlier than the restored point, whatever was claimed before it.
     IF kind_ <> 'restored' AND entries @> '[{"ambiguous": true}]' THEN
@@ -100,7 +107,8 @@ BEGIN
             CASE WHEN kind_ = 'late' THEN u.fence WHEN kind_ = 'claimed' THEN l.fence + 1 ELSE l.fence END AS new_fence,
             CASE WHEN kind_ = 'late' THEN u.attempt WHEN kind_ = 'claimed' THEN l.attempt_count + 1
                 ELSE l.attempt_count END AS new_attempt,
-            CASE WHEN kind_ = 're_prepared' THEN l.generation + 1 ELSE l.generation END AS new_generation,
+            CASE WHEN kind_ IN ('re_prepared', 'failed_over') THEN l.generation + 1 ELSE l.generation
+                END AS new_generation,
             CASE WHEN by_person OR (kind_ = 'claimed' AND l.manual) THEN 'manual' ELSE 'auto' END AS trigger,
             CASE
                 WHEN l.id IS NULL THEN 'missing'
@@ -159,14 +167,15 @@ BEGIN
             state = j.target, seq = j.old_seq + 1, head = j.entry_hash,
             fence = CASE WHEN kind_ = 'claimed' THEN j.new_fence ELSE i.fence END,
             generation = j.new_generation,
+            account_id = coalesce(moved_to[array_position(moved_ids, j.id)], i.account_id),
             -- What a person orders goes before every backlog: the urgent class of the same workspace's lanes. A run of
             -- thousands is a backlog itself.
             lane = CASE WHEN kind_ IN ('retried', 'released') AND NOT coalesce(j.detail ? 'bulk', false)
                 THEN i.lane & 15 ELSE i.lane END,
             attempt_count = CASE WHEN kind_ = 'claimed' THEN j.new_attempt ELSE i.attempt_count END,
-            failure_count = CASE WHEN kind_ = 'retried' THEN i.failure_limit - 1 WHEN kind_ = 'released' THEN 0
+            failure_count = CASE WHEN kind_ = 'retried' THEN i.failure_limit - 1 WHEN kind_ IN ('released', 'failed_over') THEN 0
                 ELSE i.failure_count + (coalesce(j.failure, false) AND NOT by_person)::int END,
-            in_flight_count = CASE WHEN kind_ IN ('retried', 're_prepared') THEN 0
+            in_flight_count = CASE WHEN kind_ IN ('retried', 're_prepared', 'failed_over') THEN 0
                 ELSE i.in_flight_count + coalesce(j.in_flight, false)::int END,
             leased_by = CASE WHEN j.target <> 'sending' THEN NULL WHEN kind_ = 'claimed' THEN worker_
                 ELSE i.leased_by END,

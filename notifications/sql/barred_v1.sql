@@ -1,3 +1,15 @@
+-- An account and those that take over from it, one after the other: by each of them a restored database may have
+-- forgotten a message.
+CREATE FUNCTION notifyops_private.reach_v1(account bigint) RETURNS SETOF bigint
+-- plpgsql looks for its columns when it is called: a later migration makes them.
+LANGUAGE plpgsql STABLE ROWS 2 SECURITY DEFINER SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
+BEGIN
+    RETURN QUERY WITH RECURSIVE r(id) AS (
+        SELECT account UNION SELECT a.fallback_id FROM r JOIN notifications_provideraccount a ON a.id = r.id
+        WHERE a.fallback_id IS NOT NULL
+    ) SELECT r.id FROM r;
+END $$;
+
 -- Whether a message of this notification is out that this database, which was restored, does not remember: one of a later
 -- generation, of the present one where none was accepted, or to a corrected address. The provider's list has shown it, or its receipt lies here,
 -- whether it was applied yet or not. Who asks has the intent locked, or looks again.
@@ -18,7 +30,7 @@ BEGIN
         OR (EXISTS (SELECT FROM notifications_recovery r WHERE r.started_at >= i.created_at)
             AND EXISTS (SELECT FROM notifications_providerevent e WHERE e.tag_intent = i.id
                 AND e.tag_generation > i.generation - (i.provider_message_id IS NULL)::int
-                AND e.account_id = i.account_id AND (e.occurred_at > i.created_at - interval '5 minutes') IS NOT FALSE
+                AND e.account_id IN (SELECT reach_v1(i.account_id)) AND (e.occurred_at > i.created_at - interval '5 minutes') IS NOT FALSE
                 AND e.tag_site = (SELECT s.site FROM notifications_siteadoption s ORDER BY s.id DESC LIMIT 1)))));
 END $$;
 
@@ -35,7 +47,7 @@ BEGIN
             IN ('copied', 'restored', 'recovering') THEN 'recovering'
         WHEN EXISTS (SELECT FROM notifications_intent i
             JOIN notifications_recovery r ON r.started_at >= i.created_at
-            JOIN notifications_recoverylist l ON l.recovery_id = r.id AND l.account_id = i.account_id
+            JOIN notifications_recoverylist l ON l.recovery_id = r.id AND l.account_id IN (SELECT reach_v1(i.account_id))
             WHERE i.id = intent AND r.waived_by IS NULL AND l.done_at IS NULL AND l.code IS NULL
               AND r.started_at > clock_v1() - interval '1 day') THEN 'unlisted' END;
 END $$;
@@ -64,6 +76,51 @@ BEGIN
     WHERE is_open OR i.created_at <= last_at;
 END $$;
 
+-- Whether it is proven of every attempt, of whichever generation, that the provider took nothing of it, and nobody says
+-- otherwise: no receipt lies here, applied or not, no answer of a provider names a message, nothing was given up as lost.
+CREATE FUNCTION notifyops_private.unsent_v1(intent bigint) RETURNS boolean
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM notifications_intent i WHERE i.id = intent
+        AND i.first_ambiguous_at IS NULL AND i.provider_message_id IS NULL AND i.delivery_status = 'none'
+        AND coalesce(i.known, 'not_sent') IN ('not_sent', 'invalid')
+        AND NOT EXISTS (SELECT FROM notifications_providerevent e WHERE e.tag_intent = i.id)
+        AND NOT EXISTS (SELECT FROM notifications_logentry l WHERE l.intent_id = i.id AND l.month = i.month AND (
+            l.kind IN ('receipt', 'settled', 'contradicted') OR l.outcome IN ('accepted', 'found', 'conflict')
+            OR (l.kind = 'claimed' AND NOT EXISTS (
+                SELECT FROM notifications_logentry o WHERE o.intent_id = i.id AND o.month = i.month
+                    AND o.kind = 'result' AND o.attempt = l.attempt AND o.outcome IN ('not_sent', 'rejected')))))
+        AND NOT ((i.generation > 1 OR i.notification_id LIKE '%~a%') AND doubted_v1(i.id)));
+END $$;
+
+-- Why this notification stays with its account, or NULL: the account's fallback may take it over. `told` is what the
+-- entry would say. Either the account has not been called for as long as it says, or it has just refused this
+-- notification for a reason of its own (`of_account`). To an account that had it before it never goes back.
+CREATE FUNCTION notifyops_private.stays_v1(intent bigint, told jsonb, t timestamptz) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS $$
+BEGIN
+    RETURN (SELECT CASE
+        WHEN f.id IS NULL OR NOT f.enabled OR f.channel <> i.channel OR cf.open_until IS NOT NULL OR EXISTS (
+            SELECT FROM notifications_pause p WHERE p.scope = 'account' AND p.account_id IN (a.id, f.id)
+                AND p.resumed_at IS NULL AND p.ends_at > t)
+            OR (told ->> 'from_id')::bigint IS DISTINCT FROM a.id OR (told ->> 'to_id')::bigint IS DISTINCT FROM f.id
+            THEN 'no_fallback'
+        WHEN EXISTS (SELECT FROM notifications_logentry l WHERE l.intent_id = i.id AND l.month = i.month
+            AND l.kind = 'failed_over' AND (l.detail ->> 'from_id')::bigint = f.id) THEN 'was_there'
+        WHEN NOT unsent_v1(i.id) THEN 'ambiguous'
+        WHEN forgotten_v1(i.id) IS NOT NULL THEN forgotten_v1(i.id)
+        -- Once it has cooled down, the next one due is the probe: without any it would never close by itself.
+        WHEN NOT coalesce(ca.open_until > t AND ca.opened_at <= t - make_interval(secs => a.fallback_after_s), false)
+            AND NOT EXISTS (SELECT FROM notifications_logentry l WHERE l.intent_id = i.id AND l.month = i.month
+                AND l.seq = i.seq AND l.kind = 'result' AND l.outcome IN ('not_sent', 'rejected')
+                AND l.detail ? 'of_account') THEN 'account_works' END
+    FROM notifications_intent i JOIN notifications_provideraccount a ON a.id = i.account_id
+    LEFT JOIN notifications_provideraccount f ON f.id = a.fallback_id
+    LEFT JOIN notifications_circuit ca ON ca.account_id = a.id
+    LEFT JOIN notifications_circuit cf ON cf.account_id = f.id
+    WHERE i.id = intent);
+END $$;
+
 -- The guards of the rarer kinds: why each intent may not get such an entry now, or NULL. The intents are locked.
 -- `entries` are those of the append: what a person says counts only beside what the provider said. `person` says it.
 CREATE FUNCTION notifyops_private.barred_v1(kind_ text, ids bigint[], t timestamptz, entries jsonb, person text)
@@ -83,6 +140,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS 
             OR doubted_v1(i.id, coalesce(said.site_mode, '')) THEN
             -- Or where two persons took it upon themselves.
             CASE WHEN NOT EXISTS (SELECT FROM notifyops_private.forced_v1(ARRAY[i.id], t)) THEN 'ambiguous' END END
+        WHEN 'failed_over' THEN stays_v1(i.id, said.detail, t)
         WHEN 'retried' THEN CASE
             WHEN forgotten_v1(i.id) IS NOT NULL THEN forgotten_v1(i.id)
             WHEN said.reason_code = 'forced_resend'
@@ -120,7 +178,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS 
             WHEN e.outdated OR e.at <= t - interval '10 minutes' THEN 'evidence_old' END
         -- A proof of acceptance ends a doubt. What came back, or is a second message, stays a person's matter.
         WHEN 'settled' THEN CASE
-            WHEN i.known IN ('bounced', 'soft_bounced', 'complained', 'suppressed')
+            WHEN (i.known IN ('bounced', 'soft_bounced', 'complained', 'suppressed')
+                    OR (i.known = 'invalid' AND i.delivery_status = 'failed'))
                 AND NOT (i.known = 'soft_bounced' AND said.delivery_status IS NOT DISTINCT FROM 'delivered') THEN 'known'
             WHEN i.provider_message_id <> said.provider_message_id THEN 'other_id' END
         WHEN 'unconfirmed' THEN CASE
@@ -160,8 +219,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS 
     FROM notifications_intent i
     LEFT JOIN notifyops_private.evidence_v1(CASE WHEN kind_ IN ('retried', 'adopted', 'freed') THEN ids END) e ON e.id = i.id
     LEFT JOIN jsonb_to_recordset(entries) AS said(
-        id bigint, reason_code text, provider_message_id text, delivery_status text, site_mode text, until timestamptz)
-        ON said.id = i.id
+        id bigint, reason_code text, provider_message_id text, delivery_status text, site_mode text, until timestamptz,
+        detail jsonb) ON said.id = i.id
     LEFT JOIN notifications_prepared f
         ON kind_ = 'retried' AND f.intent_id = i.id AND f.generation = i.generation
     WHERE i.id = ANY (ids)

@@ -130,6 +130,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
                         WHEN 're_prepared' THEN format('prepared anew as generation %s, under the key %s%s~g%s '
                             '(a second message to the provider, not a repeat)', l.generation, o.notification_id,
                             o.key_suffix, l.generation)
+                        WHEN 'failed_over' THEN format('taken over from account %s (%s) by account %s, as generation %s '
+                            'under the key %s%s~g%s: nothing of it had left', l.detail ->> 'from', replace(l.detail ->> 'why',
+                            '_', ' '), l.detail ->> 'to', l.generation, o.notification_id, o.key_suffix, l.generation)
                         WHEN 'adopted' THEN 'the provider''s answer was adopted'
                         WHEN 'resend_asked' THEN 'a second message was asked for'
                         WHEN 'resend_dropped' THEN 'the second message was not confirmed'

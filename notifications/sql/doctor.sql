@@ -138,6 +138,21 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, notifyops_pri
         AND NOT EXISTS (SELECT FROM entry r WHERE r.intent_id = e.intent_id AND r.generation = e.generation - 1
             AND r.seq < e.seq AND r.kind = 'retried' AND r.reason_code = 'forced_resend')
     UNION ALL
+    SELECT 'failover_is_proven', e.intent_id, format('entry %s: taken over although generation %s may have arrived',
+        e.seq, b.generation)
+    FROM entry e JOIN loose b ON b.intent_id = e.intent_id AND b.generation < e.generation AND b.seq < e.seq
+    WHERE e.kind = 'failed_over'
+    UNION ALL
+    SELECT 'failover_is_proven', e.intent_id, format('entry %s: taken over by the account that had it before', e.seq)
+    FROM entry e JOIN entry b ON b.intent_id = e.intent_id AND b.kind = 'failed_over' AND b.seq < e.seq
+    WHERE e.kind = 'failed_over' AND b.detail ->> 'from_id' = e.detail ->> 'to_id'
+    UNION ALL
+    SELECT 'one_account_accepts', e.intent_id, format('%s accounts have a message of it', count(DISTINCT p.account_id))
+    FROM entry e JOIN notifications_prepared p ON p.intent_id = e.intent_id
+        AND p.generation = coalesce((e.detail ->> 'generation')::integer, e.generation)
+    WHERE e.kind IN ('receipt', 'settled') OR (e.kind IN ('result', 'late') AND e.outcome = 'accepted')
+    GROUP BY e.intent_id HAVING count(DISTINCT p.account_id) > 1
+    UNION ALL
     SELECT 'one_id_per_key', e.intent_id, format('generation %s has %s provider ids', e.generation,
         count(DISTINCT e.provider_message_id))
     FROM entry e WHERE e.provider_message_id IS NOT NULL

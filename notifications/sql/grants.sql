@@ -25,7 +25,7 @@ DECLARE
         'notifications_pause', 'reviews_review', 'reviews_note', 'reviews_accessrecord'];
     -- Events come in by `receive_v1`, which parks them; applying takes them out again, and no role may park one anew.
     worker_takes CONSTANT text[] := ARRAY['notifications_parkedreceipt'];
-    -- A block is learned from a provider's word (`block_v1`), and nobody takes one back without a trace.
+    -- A block is learned from a provider's word (`block_v1`), and taken back by a person's, by a function (`unblock_v1`).
     web_never CONSTANT text[] := ARRAY['notifications_deliveryblock', 'django_q_ormq', 'django_q_task',
         'django_q_schedule', 'notifications_workerbeat', 'notifications_parkedreceipt',
         'notifications_fetch'];
@@ -55,7 +55,7 @@ BEGIN
         END IF;
         IF t.plain = 'notifications_recovery' THEN
             EXECUTE format('GRANT UPDATE (marked_at, marked_count) ON %s TO {worker}', t.name);
-        ELSIF t.plain = 'notifications_deliveryblock' THEN  -- a block grows graver, and none goes
+        ELSIF t.plain = 'notifications_deliveryblock' THEN  -- a block grows graver, and none goes by itself
             EXECUTE format('GRANT INSERT, UPDATE (reason) ON %s TO {worker}', t.name);
         -- Opened, waived and ended by functions; the chores note how far they have come, and what was shown bars for ever.
         ELSIF t.plain = 'notifications_recoverylist' THEN
@@ -91,10 +91,10 @@ DECLARE
     -- Of the loops and the chores.
     working CONSTANT text[] := ARRAY['pick_v1', 'next_due_v1', 'ensure_partitions_v1', 'excused_v1', 'forced_v1',
         'again_v1', 'block_v1', 'spend_v1', 'learn_v1', 'ramp_v1', 'advance_horizon_v1',
-        'finish_recovery_v1', 'forget_plans_v1', 'keep_fetched_v1'];
+        'finish_recovery_v1', 'forget_plans_v1', 'keep_fetched_v1', 'fail_over_v1', 'reach_v1'];
     -- Of persons, and of the HTTP API, which answers to a token's workspaces.
     serving CONSTANT text[] := ARRAY['correct_v1', 'erase_v1', 'close_circuit_v1', 'recover_v1', 'waive_recovery_v1',
-        'feed_window_v1', 'draw_v1', 'cancel_by_token_v1', 'override_type_v1'];
+        'feed_window_v1', 'draw_v1', 'cancel_by_token_v1', 'override_type_v1', 'unblock_v1'];
     writing CONSTANT text[] := ARRAY['api_version', 'enqueue', 'enqueue_many', 'cancel'];
     reading CONSTANT text[] := ARRAY['api_version', 'status', 'explain', 'outcomes'];
 BEGIN

@@ -26,12 +26,14 @@ BEGIN
             IS DISTINCT FROM
             (o.notification_id, o.key_suffix, o.report_id, o.type, o.channel, o.workspace, o.month, o.created_at,
              o.created_by, o.actor, o.lane & 15) AS renamed,
-            n.seq <> o.seq + 1 OR n.fence < o.fence AS jumped
+            n.seq <> o.seq + 1 OR n.fence < o.fence AS jumped, n.account_id <> o.account_id AS moved
         FROM after_move n LEFT JOIN before_move o ON o.id = n.id
     ) p LEFT JOIN LATERAL (
         SELECT l.hash FROM notifyops_private.notifications_logentry l
         WHERE l.intent_id = p.id AND l.seq = p.seq AND l.month = p.month
-          AND l.hash = p.head AND l.prev = p.prev AND l.from_state = p.from_state AND l.to_state = p.state LIMIT 1
+          AND l.hash = p.head AND l.prev = p.prev AND l.from_state = p.from_state AND l.to_state = p.state
+          -- Its account changes by the one entry that says so.
+          AND (NOT p.moved OR l.kind = 'failed_over') LIMIT 1
     ) entry ON true
     WHERE p.renamed OR p.jumped OR entry.hash IS NULL LIMIT 1;
     IF renamed THEN

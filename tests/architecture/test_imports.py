@@ -44,6 +44,7 @@ REVIEWS_MAY: Final = (
     "host",
     "pausing",
     "live",
+    "way_back",
 )
 FORBIDDEN_NAMES: Final = frozenset({"utils", "helpers", "common", "services", "core", "util", "helper", "misc"})
 

@@ -41,3 +41,13 @@ def test_what_came_back_for_a_while_and_was_then_delivered_is_delivered(tell: Te
     assert story.append(EntryKind.RECEIPT, State.NEEDS_REVIEW, delivery_status="soft_bounced", **facts) is None
     assert story.append(EntryKind.SETTLED, State.ACCEPTED, delivery_status="delivered") is None
     assert story.column("delivery_status") == "delivered"
+
+
+def test_what_its_receipt_says_failed_is_not_settled_by_the_answer_written_again(tell: Tell) -> None:
+    """A result whose COMMIT was answered to nobody is written once more, and is late then."""
+    facts: dict[str, Any] = {"code": "failed", "known": "invalid", "next_action": "fix_config"}
+    story = tell().accepted("pm-1")
+    assert story.append(EntryKind.RECEIPT, State.NEEDS_REVIEW, delivery_status="failed", **facts) is None
+    assert story.append(EntryKind.LATE, fence=1, attempt=1, outcome="accepted") is None
+    assert story.append(EntryKind.SETTLED, State.ACCEPTED, provider_message_id="pm-1") == "known"
+    assert story.column("state") == "needs_review"

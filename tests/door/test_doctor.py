@@ -90,6 +90,15 @@ PLANTS: dict[str, Plant] = {
     ),
     "resend_by_two": set_entry("kind = 'retried', reason_code = 'forced_resend', actor = 'user:olga'", "seq = 4"),
     "new_key_is_earned": set_entry("kind = 're_prepared', generation = 2", "seq = 4"),
+    "failover_is_proven": set_entry("kind = 'failed_over', generation = 2", "seq = 4"),
+    "one_account_accepts": run(
+        "WITH e AS (UPDATE notifyops_private.notifications_logentry SET outcome = 'accepted', generation = attempt"
+        " WHERE intent_id = %(id)s AND kind = 'result')"
+        " INSERT INTO notifyops_private.notifications_prepared"
+        " (intent_id, generation, account_id, body, sha256, subject, template_version, site_mode)"
+        " SELECT intent_id, 2, account_id + 1, body, sha256, subject, template_version, site_mode"
+        " FROM notifyops_private.notifications_prepared WHERE intent_id = %(id)s", "logentry",
+    ),
     "one_id_per_key": set_entry("provider_message_id = 'pm-' || seq", "kind = 'result'"),
     "one_intent_per_id": set_intent(
         "provider_message_id = (SELECT o.provider_message_id FROM notifyops_private.notifications_intent o"

@@ -48,10 +48,13 @@ MAY_EXECUTE: Final[dict[str, set[str]]] = {
     "finish_recovery_v1": LOOPS,
     "forget_plans_v1": LOOPS,
     "keep_fetched_v1": LOOPS,
+    "fail_over_v1": LOOPS,
+    "reach_v1": LOOPS,
     # Persons, and the HTTP API, which answers to a token's workspaces.
     "correct_v1": WEB,
     "erase_v1": WEB,
     "close_circuit_v1": WEB,
+    "unblock_v1": WEB,
     "recover_v1": WEB,
     "waive_recovery_v1": WEB,
     "feed_window_v1": WEB,

@@ -13,6 +13,7 @@ import pytest
 from notifications.door import Entry, append_call
 from notifications.states import MOVES, EntryKind, Move, State, Who
 from tests.door.conftest import Owner
+from tests.door.fallback import down, told
 from tests.door.logins import LOGINS, Login, acting_as
 from tests.door.story import BODY, Story
 
@@ -30,6 +31,10 @@ def standing(admin: Owner, state: State, kind: EntryKind) -> Story:
     special: dict[tuple[EntryKind, State], Callable[[Owner], Story]] = {
         (EntryKind.RELEASED, State.NEEDS_REVIEW): held,
         (EntryKind.RE_PREPARED, State.PENDING): released,
+        (EntryKind.FAILED_OVER, State.PENDING): lambda _: down(admin, fresh(admin)),
+        (EntryKind.FAILED_OVER, State.RETRY): lambda _: down(
+            admin, fresh(admin).claim().result("not_sent", State.RETRY, delay_s=0)
+        ),
         (EntryKind.WINDOW_OVER, State.RETRY): lambda _: fresh(admin).unknown(window_s=-1),
         (EntryKind.UNDONE, State.RETRY): lambda _: person(in_review(admin), EntryKind.RETRIED, State.RETRY, delay_s=0),
         (EntryKind.ADOPTED, State.NEEDS_REVIEW): lambda _: in_review(admin).evidence("found", "pm-1"),
@@ -98,6 +103,8 @@ def entry(story: Story, seq: int, kind: EntryKind, to: State, login: Login) -> E
     columns: dict[str, Any] = {"code": "code", "fence": story.attempts, "attempt": 1, "delay_s": 0.0}
     if login.actor:
         columns["seq"] = seq
+    if kind is EntryKind.FAILED_OVER:
+        columns["detail"] = told(story)
     if kind is EntryKind.SNOOZED:
         columns["until"] = SOON
     if to is State.ACCEPTED:

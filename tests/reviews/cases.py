@@ -60,6 +60,17 @@ def go_on(intent: Intent, *steps: seed.Step) -> Intent:
     return Intent.objects.get(pk=intent.pk)
 
 
+def block(intent: Intent, reason: str = "bounced", mode: str = "sandbox") -> None:
+    """Let a provider's word block the address of this notification."""
+    with connections[owner()].cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO notifyops_private.notifications_deliveryblock (channel, commitment, scope, reason, site_mode)"
+            " SELECT i.channel, c.commitment, '', %s, %s FROM notifyops_private.notifications_content c"
+            " JOIN notifyops_private.notifications_intent i ON i.id = c.intent_id WHERE i.id = %s",
+            [reason, mode, intent.pk],
+        )
+
+
 def owner() -> str:
     """Give the alias on which everything may be written: `default`, where the test runs as the owner."""
     from django.conf import settings

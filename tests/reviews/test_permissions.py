@@ -39,6 +39,7 @@ STEPS = {
     "adopt": cases.FOUND_TWICE,
     "correct": cases.BOUNCED,
     "resend": cases.UNDECIDED,
+    "unblock": cases.BOUNCED,
 }
 
 
@@ -47,7 +48,10 @@ def case_for(verb: str, name: str) -> Intent:
     if verb in ("approve", "decline"):
         return make_case((), type="report_approved")
     if verb in STEPS:
-        return make_case(STEPS[verb])
+        made = make_case(STEPS[verb])
+        if verb == "unblock":
+            cases.block(made)
+        return made
     intent = make_case()
     if verb == "undo":
         post(login(name), intent, "retry", reason_code="code_fixed")

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 PAIRS = 3
 # Two remarks are two remarks, and each lead may take a case from the other.
 EACH_FOR_ITSELF = ("note", "take_over")
-HOLDS = ("take", "release", "take_over", "note", "query")
+HOLDS = ("take", "release", "take_over", "note", "query", "unblock")
 
 
 def a_case(verb: str) -> Intent:

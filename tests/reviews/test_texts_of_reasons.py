@@ -33,6 +33,7 @@ ALLOWED: dict[str, tuple[str, Any, dict[str, Any], str]] = {
     "wait": ("wait", cases.NOT_SENT, {}, ""),
     "resume": ("resume", cases.NOT_SENT, {}, "wait"),
     "withdraw": ("withdraw", cases.NOT_SENT, {}, ""),
+    "unblock": ("unblock", cases.BOUNCED, {}, ""),
 }
 FIRST = {
     "retry": {"reason_code": "provider_recovered"},

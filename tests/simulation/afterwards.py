@@ -33,7 +33,7 @@ SELECT i.id, i.created_at, i.report_id, i.type, i.state, i.known, i.next_action,
      FROM notifyops_private.notifications_content c WHERE c.intent_id = i.id) AS blocked
 FROM notifyops_private.notifications_intent i
 LEFT JOIN notifyops_private.notifications_question q ON q.intent_id = i.id
-WHERE i.account_id = %s ORDER BY i.id
+WHERE i.account_id = ANY (%s) ORDER BY i.id
 """
 # A round of asking ends within a minute; a process may stand still before it writes.
 KEPT_WITHIN: Final = timedelta(minutes=10)
@@ -83,7 +83,7 @@ SELECT EXISTS ({_PARKED}) OR EXISTS (
 def violations(world: World) -> list[Violation]:
     """Give every broken promise about what came after the calls; count what ended without a person."""
     owner = world.database.owner
-    stands = owner.cursor(row_factory=dict_row).execute(_STANDS, (world.account,)).fetchall()
+    stands = owner.cursor(row_factory=dict_row).execute(_STANDS, (world.accounts,)).fetchall()
     ids = [one["id"] for one in stands]
     log: dict[int, list[dict[str, Any]]] = {intent: [] for intent in ids}
     for entry in owner.cursor(row_factory=dict_row).execute(_LOG, (ids,)).fetchall():

@@ -67,7 +67,9 @@ async def receive(world: World, _process: Process) -> None:
 
 def _keep(world: World, event: Event) -> int:
     body = event.body(world.wires.start)
-    return receiving.receive(world.account, [Verified(event.id, body, parse(body))], site=SITE, source="webhook")
+    return receiving.receive(
+        world.account_of(event.message), [Verified(event.id, body, parse(body))], site=SITE, source="webhook"
+    )
 
 
 async def tend(world: World, process: Process) -> None:
@@ -88,8 +90,11 @@ async def tend(world: World, process: Process) -> None:
 async def _ask(world: World, process: Process) -> None:
     # A desk whose key is another team's, as happens when somebody mixes up two; set right when the faults stop.
     foreign = world.rng.random() < world.weather.foreign
-    lookup = Watched(world.provider, world.courier, world.said, foreign=foreign)
-    desk = Desk({world.account: lookup}, {world.account: BUDGET}, world.types, site=SITE)
+    lookups = {
+        account: Watched(world.provider, world.courier, world.said, foreign=foreign, spare=account == world.spare)
+        for account in world.accounts
+    }
+    desk = Desk(lookups, dict.fromkeys(world.accounts, BUDGET), world.types, site=SITE)
     link = Link(world.wires, process, "worker", "ask")
     while True:
         await _nap(world)
@@ -124,9 +129,13 @@ def _due(world: World) -> tuple[bool, bool]:
 class List:
     """The provider's own list of what it posted to our address, as production's reader of it gives it."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, account: int) -> None:
         self._world = world
-        self._seen = {one.id: one for one in world.courier.events if one.at <= world.scheduler.now}
+        self._seen = {
+            one.id: one
+            for one in world.courier.events
+            if one.at <= world.scheduler.now and world.account_of(one.message) == account
+        }
 
     def webhooks_at(self, path: str) -> list[str]:
         return ["webhook"]
@@ -141,16 +150,17 @@ class List:
 
 def catch_up_now(world: World) -> None:
     """Read back what never came, as `notify receipts catch-up` does."""
-    reading = List(world)
+    for number in world.accounts:
+        reading = List(world, number)
 
-    def play() -> None:
-        account = ProviderAccount.objects.get(pk=world.account)
-        since = world.wires.moment() - timedelta(days=30)
-        catch_up.catch_up(cast("EventsApi", reading), account, since=since, site=SITE)
+        def play() -> None:
+            account = ProviderAccount.objects.get(pk=number)  # noqa: B023
+            since = world.wires.moment() - timedelta(days=30)
+            catch_up.catch_up(cast("EventsApi", reading), account, since=since, site=SITE)  # noqa: B023
 
-    as_console(world, play)
-    for event in reading._seen.values():
-        event.kept = True
+        as_console(world, play)
+        for event in reading._seen.values():
+            event.kept = True
 
 
 class _Time:

@@ -28,12 +28,15 @@ _CLOCK: Final = "SELECT set_config('notifyops_test.now', %s, false)"
 _ACCOUNT: Final = """
 INSERT INTO notifyops_private.notifications_provideraccount
     (name, kind, channel, sender, api_key_ref, declares_receipts)
-VALUES (%(name)s, 'simulated', %(name)s, 'Acme <reports@example.com>', '', true) RETURNING id
+VALUES (%(name)s, 'simulated', %(channel)s, 'Acme <reports@example.com>', '', true) RETURNING id
 """
+_FALLBACK: Final = (
+    "UPDATE notifyops_private.notifications_provideraccount SET fallback_id = %s, fallback_after_s = %s WHERE id = %s"
+)
 # The chores ask about every account's messages, and must not find another world's.
 _OPEN: Final = """
 SELECT id, seq FROM notifyops_private.notifications_intent
-WHERE account_id = %s AND (state = 'needs_review' OR confirm_at IS NOT NULL
+WHERE account_id = ANY (%s) AND (state = 'needs_review' OR confirm_at IS NOT NULL
     OR (state = 'accepted' AND delivery_status IN ('none', 'deferred')))
 """
 
@@ -67,14 +70,14 @@ class Database:
         session.rollback()
         self._free[role].append(session)
 
-    def put_away(self, account: int) -> None:
+    def put_away(self, accounts: list[int]) -> None:
         """Close what a world has left open, so that the next one's chores do not ask about it."""
         self.owner.execute("DELETE FROM notifyops_private.notifications_parkedreceipt")
         self.owner.execute("DELETE FROM notifyops_private.notifications_question")
         self.owner.execute("DELETE FROM notifyops_private.notifications_pause")
         # Every chore would tend it, and find nothing of its own.
         self.owner.execute("DELETE FROM notifyops_private.notifications_recovery")
-        left = self.owner.execute(_OPEN, (account,)).fetchall()
+        left = self.owner.execute(_OPEN, (accounts,)).fetchall()
         entries = [
             door.Entry(id=intent, to_state=State.CLOSED, seq=seq, reason_code="test_data") for intent, seq in left
         ]
@@ -82,8 +85,15 @@ class Database:
 
     def new_account(self, name: str) -> int:
         """Make a provider's account with a channel of its own: a schedule sees nothing of the others."""
-        row = self.owner.execute(_ACCOUNT, {"name": name}).fetchone()
+        row = self.owner.execute(_ACCOUNT, {"name": name, "channel": name}).fetchone()
         assert row is not None
+        return int(row[0])
+
+    def new_fallback(self, account: int, channel: str, after_s: float) -> int:
+        """Make the account that takes over from this one, once it was not called for so long."""
+        row = self.owner.execute(_ACCOUNT, {"name": f"{channel}-spare", "channel": channel}).fetchone()
+        assert row is not None
+        self.owner.execute(_FALLBACK, (row[0], after_s, account))
         return int(row[0])
 
     def close(self) -> None:

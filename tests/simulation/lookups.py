@@ -40,6 +40,7 @@ class Reading:
     courier: Courier
     foreign: bool
     hidden: set[int]
+    spare: bool = False
 
     async def get(self, url: URL, *, timeout_s: float, limit: int) -> Answer | Failure:
         """Read once, as production's transport does."""
@@ -71,6 +72,8 @@ class Reading:
         """Give what the API shows now, newest first; the youngest may still be missing."""
         dice, now = self.provider.scheduler.rng, self.provider.scheduler.now
         for mail in sorted(self.provider.accepted, key=lambda one: (one.at, one.message_id), reverse=True):
+            if mail.is_spare != self.spare:
+                continue
             if now - mail.at < SETTLES_S and dice.random() < 0.5:
                 continue
             if look is Look.HIDES and dice.random() < 0.5:
@@ -113,6 +116,7 @@ class Watched:
     courier: Courier
     said: dict[int, set[DeliveryStatus]]
     foreign: bool
+    spare: bool = False
     capabilities: Capabilities = CAPABILITIES
 
     async def lookup(self, queries: Sequence[LookupQuery], budget: LookupBudget) -> AsyncIterator[LookupResult]:
@@ -134,7 +138,9 @@ class Watched:
 
     def _real(self, hidden: set[int]) -> ResendLookup:
         real = ResendLookup(base_url="http://127.0.0.1", api_key="re_simulated")
-        real._transport = Reading(self.provider, self.courier, self.foreign, hidden)  # type: ignore[assignment]
+        real._transport = Reading(  # type: ignore[assignment]
+            self.provider, self.courier, self.foreign, hidden, self.spare
+        )
         return real
 
     def _judge(self, query: LookupQuery, began_at: float, hidden: set[int]) -> None:

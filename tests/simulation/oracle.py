@@ -9,7 +9,7 @@ from typing import Any, Final
 from psycopg.rows import dict_row
 
 from notifications.states import FINAL, Known, LossModel, State
-from tests.simulation import afterwards, restoring
+from tests.simulation import afterwards, failing_over, restoring
 from tests.simulation.database import at
 from tests.simulation.violation import Violation
 from tests.simulation.world import PEOPLE_STAY_S, SETTLES_WITHIN_S, World
@@ -20,12 +20,12 @@ SELECT i.id, i.report_id, i.type, i.state, i.known, i.generation, i.provider_mes
     AND l.month = i.month AND l.kind = 'claimed' AND l.detail ? 'possible_duplicate') AS told_duplicates, ARRAY(
     SELECT l.generation::int FROM notifyops_private.notifications_logentry l WHERE l.intent_id = i.id
     AND l.month = i.month AND l.kind = 're_prepared' AND l.detail ? 'may_duplicate') AS resent
-FROM notifyops_private.notifications_intent i WHERE i.account_id = %s ORDER BY i.id
+FROM notifyops_private.notifications_intent i WHERE i.account_id = ANY (%s) ORDER BY i.id
 """
 _UNSETTLED: Final = """
 SELECT count(*) FILTER (WHERE state IN ('pending', 'retry', 'sending')),
     count(*) FILTER (WHERE state = 'needs_review' AND known IN ('unknown', 'conflict'))
-FROM notifyops_private.notifications_intent WHERE account_id = %s
+FROM notifyops_private.notifications_intent WHERE account_id = ANY (%s)
 """
 _DOCTOR: Final = "SELECT invariant, intent_id, detail FROM notifyops_private.doctor_v1(%s::bigint[])"
 _VERIFY: Final = "SELECT * FROM notifyops_private.verify_v1(%s, %s)"
@@ -40,7 +40,7 @@ SELECT i.id, i.type, l.at, l.kind, l.from_state, l.to_state, l.attempt, l.genera
     l.code, l.actor, l.reason_code, l.detail ->> 'event', l.detail ->> 'ids'
 FROM notifyops_private.notifications_intent i JOIN notifyops_private.notifications_logentry l
   ON l.intent_id = i.id AND l.month = i.month
-WHERE i.account_id = %s ORDER BY i.id, l.seq
+WHERE i.account_id = ANY (%s) ORDER BY i.id, l.seq
 """
 _PROBES: Final = """
 WITH probe AS (
@@ -66,7 +66,7 @@ def is_settled(world: World) -> bool:
         or world.scheduler.waits_at("send", "record", "intake", "claim", "apply", "ask", "look")
     ):
         return False
-    row = world.database.owner.execute(_UNSETTLED, (world.account,)).fetchone()
+    row = world.database.owner.execute(_UNSETTLED, (world.accounts,)).fetchone()
     assert row is not None
     if row[1] and world.scheduler.now - (world.calm_since or 0.0) < PEOPLE_STAY_S:
         return False
@@ -76,7 +76,7 @@ def is_settled(world: World) -> bool:
 def violations(world: World) -> list[Violation]:
     """Give every broken promise of a world that has come to its end."""
     cursor = world.database.owner.cursor(row_factory=dict_row)
-    intents = cursor.execute(_INTENTS, (world.account,)).fetchall()
+    intents = cursor.execute(_INTENTS, (world.accounts,)).fetchall()
     found = [Violation("unexpected_error", text) for text in world.scheduler.broken]
     for complaint in world.provider.complaints:
         check, _, detail = complaint.partition(": ")
@@ -90,6 +90,7 @@ def violations(world: World) -> list[Violation]:
             found += _against_the_ledger(world, intent, accepted[intent["id"]])
     found += afterwards.violations(world)
     found += _probes(world)
+    found += failing_over.violations(world)
     return found + list(_invariants(world, [intent["id"] for intent in intents]))
 
 
@@ -139,10 +140,12 @@ def _probes(world: World) -> Iterator[Violation]:
     world.scheduler.plan.coverage.taken["weather × probe"] += len(world.probes)
     if world.scheduler.was_stepped or not world.probes:
         return
-    ids, attempts, picked = (list(column) for column in zip(*world.probes, strict=True))
-    values = {"ids": ids, "attempts": attempts, "picked": picked}
-    for first, later, ended in world.database.owner.execute(_PROBES, values).fetchall():
-        yield Violation("two_probes", f"at {first} and {later}, and the first one's result came at {ended}")
+    for account in world.accounts:
+        theirs = [one[1:] for one in world.probes if one[0] == account]
+        ids, attempts, picked = ([one[place] for one in theirs] for place in range(3))
+        values = {"ids": ids, "attempts": attempts, "picked": picked}
+        for first, later, ended in world.database.owner.execute(_PROBES, values).fetchall():
+            yield Violation("two_probes", f"at {first} and {later}, and the first one's result came at {ended}")
 
 
 def _repeats(world: World, name: str) -> bool:
@@ -167,7 +170,7 @@ def _invariants(world: World, ids: list[int]) -> Iterator[Violation]:
 def story(world: World) -> list[str]:
     """Give what the database tells of each notification, beside what the provider really accepted."""
     lines = [f"provider: {'keeps keys' if world.provider.keyed else 'knows no keys'}"]
-    for row in world.database.owner.execute(_LOG, (world.account,)).fetchall():
+    for row in world.database.owner.execute(_LOG, (world.accounts,)).fetchall():
         seconds = (row[2] - at(0, world.wires.start)).total_seconds()
         said = " ".join("–" if cell is None else str(cell) for cell in row[3:])
         lines.append(f"{row[0]} {row[1]} {seconds:.1f} {said}")

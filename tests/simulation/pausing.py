@@ -26,7 +26,7 @@ SOON: Final = timedelta(minutes=30)
 STOOD_STILL_S: Final = 70.0
 _CLAIMED_MEANWHILE: Final = """
 SELECT i.report_id, p.scope, l.at, p.began_at FROM notifyops_private.notifications_pause p
-JOIN notifyops_private.notifications_intent i ON i.account_id = %(account)s
+JOIN notifyops_private.notifications_intent i ON i.account_id = ANY (%(accounts)s)
     AND CASE p.scope WHEN 'account' THEN i.account_id = p.account_id WHEN 'type' THEN i.type = p.name END
 JOIN notifyops_private.notifications_logentry l ON l.intent_id = i.id AND l.month = i.month AND l.kind = 'claimed'
     AND l.at > p.began_at + make_interval(secs => %(still)s) AND l.at < least(p.ends_at, p.resumed_at)
@@ -68,6 +68,6 @@ def violations(world: World) -> Iterator[Violation]:
     """Nothing begins while it is paused. Where the database's clock was put on or back, its times tell nothing."""
     if world.scheduler.was_stepped:
         return
-    values = {"account": world.account, "still": STOOD_STILL_S}
+    values = {"accounts": world.accounts, "still": STOOD_STILL_S}
     for report, scope, at, began in world.database.owner.execute(_CLAIMED_MEANWHILE, values).fetchall():
         yield Violation("sent_while_paused", f"{report}: claimed at {at}, and its {scope} paused since {began}")

@@ -177,7 +177,7 @@ def _cancel(world: World, intent: Intent) -> None:
 
 
 def _case(world: World, waits_for: int | None) -> Intent | None:
-    cases = as_console(world, lambda: list(Intent.objects.filter(account_id=world.account).order_by("pk")))
+    cases = as_console(world, lambda: list(Intent.objects.filter(account_id__in=world.accounts).order_by("pk")))
     if waits_for is not None:
         return next(case for case in cases if case.pk == waits_for)
     # Cases that wait for a person draw the eye; now and then somebody looks at something else.

@@ -22,6 +22,9 @@ from tests.simulation.faults import Call, Plan
 from tests.simulation.scheduler import Process, Scheduler
 
 WINDOW_S: Final = 86_400.0
+# Stands before the keys of the account that takes over: its ledger is its own, and so is its weather.
+SPARE: Final = "spare:"
+SPARE_CALLS: Final = {Call.ACCEPTED: 70, Call.LOST_ANSWER: 12, Call.REFUSED: 6, Call.FAILED_BEFORE: 6, Call.SLOW: 6}
 KEYED: Final = CAPABILITIES
 KEYLESS: Final = replace(CAPABILITIES, idempotency="none", idempotency_window=None)
 
@@ -75,6 +78,10 @@ class Acceptance:
     @property
     def generation(self) -> int:
         return int(self.sent["tags"]["generation"])
+
+    @property
+    def is_spare(self) -> bool:
+        return self.key.startswith(SPARE)
 
 
 @dataclass(slots=True)
@@ -220,6 +227,7 @@ class Adapter:
     release: int
     boot_clock: Callable[[], float]
     capabilities: Capabilities
+    ledger: str = ""
     name: str = "simulated"
 
     def prepare(self, message: Message) -> bytes:
@@ -229,7 +237,8 @@ class Adapter:
 
     async def send(self, request: Request) -> SendResult:
         """Connect, check, write, wait for the answer; at most for the request's deadline."""
-        call, turn = self.plan.call(), self.world.scheduler.turn
+        call = self.plan._way("call", SPARE_CALLS) if self.ledger else self.plan.call()
+        request, turn = replace(request, key=self.ledger + request.key), self.world.scheduler.turn
         ends_at = self.boot_clock() + request.timeout_s
         await turn("send connect")
         if call is Call.REFUSED:

@@ -31,13 +31,13 @@ PLACES: Final = 4
 REASON: Final = "Restored from last night's copy."
 _DUE: Final = """
 SELECT EXISTS (SELECT FROM notifyops_private.notifications_intent i
-    WHERE i.account_id = %s AND i.state IN ('pending', 'retry') AND i.next_attempt_at <= %s)
+    WHERE i.account_id = ANY (%s) AND i.state IN ('pending', 'retry') AND i.next_attempt_at <= %s)
 """
 _OPEN: Final = "SELECT notifyops_private.recover_v1(%s, %s, 'cli:lena@host', %s)"
 _TOLD: Final = """
 SELECT l.kind, count(*) FROM notifyops_private.notifications_logentry l
 JOIN notifyops_private.notifications_intent i ON i.id = l.intent_id AND i.month = l.month
-WHERE i.account_id = %s AND (l.code = 'restored' OR l.kind = 'freed' OR (l.kind = 'settled' AND EXISTS (
+WHERE i.account_id = ANY (%s) AND (l.code = 'restored' OR l.kind = 'freed' OR (l.kind = 'settled' AND EXISTS (
     SELECT FROM notifyops_private.notifications_logentry h
     WHERE h.intent_id = l.intent_id AND h.seq < l.seq AND h.code = 'restored'))) GROUP BY l.kind
 """
@@ -75,7 +75,7 @@ async def restore(world: World, process: Process) -> None:
 
 def _has_due(world: World) -> bool:
     """Say whether anything would be sent in the time that is about to be lost."""
-    row = world.database.owner.execute(_DUE, (world.account, world.wires.moment())).fetchone()
+    row = world.database.owner.execute(_DUE, (world.accounts, world.wires.moment())).fetchone()
     return row == (True,)
 
 
@@ -137,7 +137,7 @@ def violations(world: World) -> Iterator[Violation]:
         return
     taken = world.scheduler.plan.coverage.taken
     taken["restore × forgotten"] += len(world.forgotten & {one.intent for one in world.provider.accepted})
-    for kind, count in world.database.owner.execute(_TOLD, (world.account,)).fetchall():
+    for kind, count in world.database.owner.execute(_TOLD, (world.accounts,)).fetchall():
         taken[f"restore × {kind}"] += count
     if not world.is_restored:
         yield Violation("not_recovered", "the recovery was never opened")

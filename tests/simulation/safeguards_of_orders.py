@@ -10,7 +10,7 @@ from reviews import rules, ways
 from tests.simulation import restoring
 from tests.simulation.database import Database
 from tests.simulation.removing import Safeguard, all_of, cut, put
-from tests.simulation.weather import DOUBTS, EDGES, OUTAGES
+from tests.simulation.weather import DOUBTS, EDGES, FAILOVER, OUTAGES
 
 
 def _by_one(database: Database) -> AbstractContextManager[None]:
@@ -65,6 +65,15 @@ ORDERS: Final = (
             database, "pick_v1", "SET open_until = t + interval '60 seconds'", "SET open_until = c.open_until"
         ),
         weather=OUTAGES,
+    ),
+    Safeguard(
+        "the ambiguity check of failover",
+        "whatever waits goes over to the other account",
+        lambda database: all_of(
+            cut(database, "stays_v1", "WHEN NOT unsent_v1(i.id) THEN 'ambiguous'", "WHEN false THEN ''"),
+            cut(database, "fail_over_v1", "AND i.first_ambiguous_at IS NULL AND", "AND"),
+        ),
+        weather=FAILOVER,
     ),
     Safeguard("margin of the window", "the key is relied on until its end", _no_margin, weather=EDGES),
 )

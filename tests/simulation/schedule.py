@@ -76,7 +76,7 @@ def play(
     took_s = world.scheduler.now - (world.calm_since or 0.0)
     found = oracle.violations(world)
     told = oracle.story(world) if found else []
-    database.put_away(world.account)
+    database.put_away(world.accounts)
     return Outcome(seed, weather.name, found, world.scheduler.trace, told, took_s)
 
 

@@ -27,7 +27,8 @@ class Weather:
 
     `keyed`: whether the provider keeps keys; None: by chance. `steady`: the database's clock is never put on or back.
     `foreign`: how often a desk's key is another team's. `lull`: how often nobody works for LULL_S after a person's
-    order. `at_edges`: a quiet time ends just before a key does.
+    order. `at_edges`: a quiet time ends just before a key does. `fallback_after_s`: a second account takes over what
+    waits, once the first was not called for so long.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Weather:
     foreign: float = 0.2
     lull: float = 0.0
     at_edges: bool = False
+    fallback_after_s: float | None = None
 
     def plan(self, rng: Random, seed: int, coverage: Coverage) -> Plan:
         """Give the faults of one schedule in this weather."""
@@ -87,10 +89,24 @@ EDGES: Final = Weather(
     keyed=True,
     at_edges=True,
 )
-WEATHERS: Final = {one.name: one for one in (USUAL, OUTAGES, DOUBTS, EDGES)}
+# The first account goes down again and again, mostly so that it takes everything and nobody hears of it.
+FAILOVER: Final = Weather(
+    "failover",
+    calls={
+        Call.ACCEPTED: 30,
+        Call.REFUSED: 20,
+        Call.LOST_REQUEST: 20,
+        Call.LOST_ANSWER: 10,
+        Call.BAD_KEY: 15,
+        Call.SLOW: 5,
+    },
+    outage=(0.8, Call.LOST_ANSWER, 3, 8),
+    fallback_after_s=5.0,
+)
+WEATHERS: Final = {one.name: one for one in (USUAL, OUTAGES, DOUBTS, EDGES, FAILOVER)}
 
 
 def of(seed: int) -> Weather:
     """Give the weather of a seed where many are searched: every fifth has one of its own."""
-    rare = (OUTAGES, DOUBTS, EDGES)
+    rare = (OUTAGES, DOUBTS, EDGES, FAILOVER)
     return rare[seed // 5 % len(rare)] if seed % 5 == 4 else USUAL

@@ -13,7 +13,7 @@ from notifications.delivery.link import is_away
 from notifications.delivery.recorder import Recorder
 from notifications.delivery.shop import Shop
 from notifications.door import next_due_s
-from tests.simulation import restoring
+from tests.simulation import failing_over, restoring
 from tests.simulation.line import Link
 from tests.simulation.scheduler import Process
 from tests.simulation.world import World
@@ -67,9 +67,11 @@ class Worker:
         room = self.world.rng.randint(1, PLACES) - len(self.calls)
         if room < 1:
             return 1.0
-        line, began = await link.get(), self.world.wires.moment()
+        line = await link.get()
+        await failing_over.hand_over(self.world, line, self.shop, self.process)
+        began = self.world.wires.moment()
         leases = await claiming.claim(line, self.shop, worker=self.process.name, room=room)
-        self.world.probes += [(lease.id, lease.attempt, began) for lease in leases if lease.probe]
+        self.world.probes += [(lease.account_id, lease.id, lease.attempt, began) for lease in leases if lease.probe]
         for lease in leases:
             task = asyncio.create_task(self._call(lease))
             self.calls.add(task)

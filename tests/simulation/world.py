@@ -20,7 +20,7 @@ from tests.simulation.database import Database
 from tests.simulation.eventloop import SimulatedLoop
 from tests.simulation.faults import Coverage, Fault
 from tests.simulation.line import Wires
-from tests.simulation.provider import KEYED, KEYLESS, Adapter, SimulatedProvider
+from tests.simulation.provider import KEYED, KEYLESS, SPARE, Acceptance, Adapter, SimulatedProvider
 from tests.simulation.scheduler import PACES, PROCESS, Process, Scheduler
 from tests.simulation.weather import Weather
 
@@ -52,6 +52,8 @@ class World:
     courier: Courier
     types: Registry
     weather: Weather
+    # The account that takes over from the first one, in some weather.
+    spare: int | None = None
     # What the provider said of messages' fates when it was asked, by intent.
     said: dict[int, set[DeliveryStatus]] = field(default_factory=dict)
     releases: int = 0
@@ -65,14 +67,23 @@ class World:
     copied_at: datetime | None = None
     is_restored: bool = False
     forgotten: set[int] = field(default_factory=set)
-    # Attempts that were an open circuit's probes: intent, attempt, and a moment before which none was picked.
-    probes: list[tuple[int, int, datetime]] = field(default_factory=list)
+    # Attempts that were an open circuit's probes: account, intent, attempt, and a moment before which none was picked.
+    probes: list[tuple[int, int, int, datetime]] = field(default_factory=list)
     _silent: list[tuple[Role, str]] = field(default_factory=list)
     _roles: dict[Process, Role] = field(default_factory=dict)
 
     @property
     def rng(self) -> random.Random:
         return self.scheduler.rng
+
+    @property
+    def accounts(self) -> list[int]:
+        return [self.account] if self.spare is None else [self.account, self.spare]
+
+    def account_of(self, message: Acceptance) -> int:
+        """Give whose message it is."""
+        assert self.spare is not None or not message.is_spare
+        return self.spare if self.spare is not None and message.is_spare else self.account
 
     @property
     def is_calm(self) -> bool:
@@ -144,11 +155,15 @@ class World:
         self.releases += self.rng.random() < 0.5
         clock = boot_clock(self.scheduler, process)
         promises = KEYED if self.provider.keyed else KEYLESS
-        adapter = Adapter(self.provider, self.scheduler.plan, process, self.releases, clock, promises)
-        account = Account(self.account, self.channel, "Acme <reports@example.com>", adapter, 10.0)
+        accounts = {}
+        for number in self.accounts:
+            ledger = SPARE if number == self.spare else ""
+            adapter = Adapter(self.provider, self.scheduler.plan, process, self.releases, clock, promises, ledger)
+            one = Account(number, self.channel + ledger, "Acme <reports@example.com>", adapter, 10.0)
+            accounts[number] = one if ledger else replace(one, fallback=self.spare)
         rules = Rules(site=SITE, retry_delays_s=(20.0, 60.0))
         dice = random.Random(self.rng.random())
-        return Shop(rules, {self.account: account}, types=self.types, rng=dice, clock=clock)
+        return Shop(rules, accounts, types=self.types, rng=dice, clock=clock)
 
     def _ended(self, process: Process, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and process.alive:
@@ -192,6 +207,8 @@ def made(database: Database, seed: int, coverage: Coverage, mark: str, weather: 
         types=_types(confirm=rng.random() < 0.5),
         weather=weather,
     )
+    if weather.fallback_after_s is not None:
+        world.spare = database.new_fallback(world.account, channel, weather.fallback_after_s)
     scheduler.jump_s = weather.quiet_s(scheduler, world.provider)
     world.provider.on_accepted = world.courier.follow
     scheduler.loop = SimulatedLoop(scheduler)

@@ -34,6 +34,7 @@ _HELP = {
     "close": "settle the case without another attempt",
     "reopen": "bring a closed case back into review",
     "note": "write a remark that stays for ever",
+    "unblock": "lift the block of its address, after a bounce or where an endpoint was gone",
     "take": "take a case for 15 minutes; others are refused meanwhile",
     "release": "give an own case back",
     "take_over": "take over a case that somebody else has taken, with a reason",

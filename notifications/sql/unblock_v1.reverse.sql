@@ -1,0 +1,1 @@
+DROP FUNCTION notifyops_private.unblock_v1(bigint, text, text);
