@@ -51,7 +51,10 @@ _OTHERWISE: Final[dict[str, str]] = {
     **dict.fromkeys(("webhook.gone", "webhook.not_found", "webhook.redirected"), REFUSED),
     "webhook.forbidden_address": CONTENT,
 }
-_LISTED: Final = (*codes.REVIEW_CODES, *codes.TRANSPORT_CODES, *codes.SMTP_CODES, *codes.WEBHOOK_CODES)
+_LISTED: Final = (
+    *(*codes.REVIEW_CODES, *codes.TRANSPORT_CODES, *codes.SMTP_CODES, *codes.WEBHOOK_CODES),
+    *codes.SERVICE_CODES,
+)
 _OWN: Final[dict[str, str]] = {
     code: _OTHERWISE.get(code, _BY_CAUSE[cause])
     for code in (*_LISTED, "resend.invalid_key")

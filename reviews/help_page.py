@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from django.utils.translation import gettext_lazy as _
 
-from notifications.policy.codes import REVIEW_CODES, SMTP_CODES, TRANSPORT_CODES, WEBHOOK_CODES
+from notifications.policy.codes import REVIEW_CODES, SERVICE_CODES, SMTP_CODES, TRANSPORT_CODES, WEBHOOK_CODES
 from reviews import code_classes, hints, rules
 from reviews.models import POWERS, VERBS
 from reviews.person import Person
@@ -95,7 +95,9 @@ class Meaning:
 def read(person: Person) -> dict[str, Any]:
     """Give the page's facts; no query beside the header's."""
     return {
-        "codes": [_code(code) for code in (*REVIEW_CODES, *TRANSPORT_CODES, *SMTP_CODES, *WEBHOOK_CODES)],
+        "codes": [
+            _code(code) for code in (*REVIEW_CODES, *TRANSPORT_CODES, *SMTP_CODES, *WEBHOOK_CODES, *SERVICE_CODES)
+        ],
         "known": [Meaning(badge, hints.known_sentence(known)) for known, badge in KNOWN.items()],
         "risks": RISKS,
         "shortcuts": SHORTCUTS,

@@ -114,4 +114,5 @@ CURES: Final[dict[str, str]] = {
     **dict.fromkeys(("webhook.too_many", "webhook.busy"), _RETRY),
     **dict.fromkeys(("webhook.unavailable", "webhook.failed", "webhook.malformed_response"), _TAKEN),
     "webhook.not_webhook": _SITE,
+    "anymail.other_kind": _SITE,
 }

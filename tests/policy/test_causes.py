@@ -10,7 +10,10 @@ from notifications.policy.claim import decide_unprepared
 from notifications.providers import resend_errors
 from notifications.states import NextAction, ResultClass
 
-OURS = (*codes.REVIEW_CODES, *codes.TRANSPORT_CODES, *codes.SMTP_CODES, *codes.WEBHOOK_CODES)
+OURS = (
+    *(*codes.REVIEW_CODES, *codes.TRANSPORT_CODES, *codes.SMTP_CODES, *codes.WEBHOOK_CODES),
+    *codes.SERVICE_CODES,
+)
 PROVIDERS = tuple(f"resend.{row.status}.{row.name}" for row in resend_errors.ROWS)
 # What a cure must speak of, and what it must not: the account is never blamed for content, nor data for the account.
 SAYS: dict[Cause, tuple[str, tuple[str, ...]]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.providers import candidate_console, candidate_resend, candidate_smtp, candidate_webhook
+from tests.providers import candidate_anymail, candidate_console, candidate_resend, candidate_smtp, candidate_webhook
 from tests.providers.conformance import Candidate, Trial
 
 CANDIDATES: Final[tuple[Candidate, ...]] = (
@@ -12,6 +12,7 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
     candidate_smtp.CANDIDATE,
     candidate_console.CANDIDATE,
     candidate_webhook.CANDIDATE,
+    *candidate_anymail.CANDIDATES,
 )
 TRIALS: Final[tuple[tuple[Candidate, Trial], ...]] = tuple(
     (candidate, trial) for candidate in CANDIDATES for trial in candidate.trials

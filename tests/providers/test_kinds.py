@@ -118,7 +118,7 @@ def test_a_secret_that_cannot_sign_makes_the_account_unusable(monkeypatch: pytes
 
 
 def test_an_unknown_kind_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(wiring.Unusable, match="use console, resend, smtp, webhook"):
+    with pytest.raises(wiring.Unusable, match="use brevo, console, .*, postal, postmark, resend, .*, webhook"):
         provider_in("live", account("pigeon"))
 
 

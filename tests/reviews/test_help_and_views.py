@@ -7,7 +7,7 @@ import re
 import pytest
 from django.utils import translation
 
-from notifications.policy.codes import REVIEW_CODES, SMTP_CODES, TRANSPORT_CODES, WEBHOOK_CODES
+from notifications.policy.codes import REVIEW_CODES, SERVICE_CODES, SMTP_CODES, TRANSPORT_CODES, WEBHOOK_CODES
 from notifications.policy.cures import CURES
 from reviews import code_classes, hints
 from reviews.models import POWERS, VERBS, SavedView
@@ -28,7 +28,7 @@ def views_of(who: str) -> list[str]:
 
 def test_help_explains_every_code_and_says_what_may_be_done_and_why_not() -> None:
     html = login("olga").get("/reviews/help/").content.decode()
-    for code in (*REVIEW_CODES, *TRANSPORT_CODES, *SMTP_CODES, *WEBHOOK_CODES):
+    for code in (*REVIEW_CODES, *TRANSPORT_CODES, *SMTP_CODES, *WEBHOOK_CODES, *SERVICE_CODES):
         assert f'id="code-{code}"' in html
     may = html[html.index('<section id="may"') : html.index('<section id="risks"')]
     assert may.count("<tr>") == 1 + len(VERBS) + len(POWERS)
@@ -36,13 +36,13 @@ def test_help_explains_every_code_and_says_what_may_be_done_and_why_not() -> Non
     assert "no</span><small>" not in login("lena").get("/reviews/help/").content.decode()
 
 
-@pytest.mark.parametrize("code", [*REVIEW_CODES, *TRANSPORT_CODES, *SMTP_CODES, *WEBHOOK_CODES])
+@pytest.mark.parametrize("code", [*REVIEW_CODES, *TRANSPORT_CODES, *SMTP_CODES, *WEBHOOK_CODES, *SERVICE_CODES])
 def test_every_code_of_a_case_has_its_cure_and_its_kind_in_both_languages(code) -> None:
     assert hints.cure(code)
     assert code_classes.class_of(code) in code_classes.CLASSES
     with translation.override("zh-hans"):
         assert re.search("[\u4e00-\u9fff]", hints.cure(code))
-    assert set(CURES) == {*REVIEW_CODES, *TRANSPORT_CODES, *SMTP_CODES, *WEBHOOK_CODES}
+    assert set(CURES) == {*REVIEW_CODES, *TRANSPORT_CODES, *SMTP_CODES, *WEBHOOK_CODES, *SERVICE_CODES}
 
 
 @pytest.mark.parametrize(
