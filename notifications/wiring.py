@@ -6,6 +6,7 @@ import ipaddress
 import logging
 import os
 import re
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -175,16 +176,27 @@ def webhook_keys(references: str) -> list[bytes]:
     One that cannot sign is left out, and said so in the log by its variable's name.
     """
     keys = []
+    for name, secret in _webhook_secrets(references):
+        try:
+            keys.append(key_of(secret))
+        except ValueError as error:
+            logger.error("%s: %s", name, error, extra={"action": "secret_unusable"})
+    return keys
+
+
+def webhook_secrets(references: str) -> list[str]:
+    """Give the secrets by which the events of a service without the standard's signatures are believed."""
+    return [secret for _, secret in _webhook_secrets(references)]
+
+
+def _webhook_secrets(references: str) -> Iterator[tuple[str, str]]:
+    """Give each secret that is set on this host, with the name of its variable."""
     for reference in filter(None, references.split(",")):
         name = reference.removeprefix("env:")
         given = getattr(settings, name, None) or os.environ.get(name, "")
         for secret in re.split(r"[,\s]+", given.strip()) if isinstance(given, str) else given:
-            try:
-                keys.append(key_of(secret))
-            except ValueError as error:
-                if secret:
-                    logger.error("%s: %s", name, error, extra={"action": "secret_unusable"})
-    return keys
+            if secret:
+                yield name, secret
 
 
 def events_api(row: ProviderAccount) -> EventsApi:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Mapping
 from typing import Final
 
 from django.conf import settings
@@ -14,8 +15,9 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
 from notifications import wiring
+from notifications.receipts.esp_verify import PROOFS, Claim
 from notifications.receipts.parse import parse
-from notifications.receipts.receive import Verified, receive, sender
+from notifications.receipts.receive import Sender, Verified, receive, sender
 from notifications.receipts.verify import Stamp, Unverified, stamped, verify
 
 logger = logging.getLogger(__name__)
@@ -23,8 +25,10 @@ logger = logging.getLogger(__name__)
 # Of one process: receipts come a few dozen a second, and each needs its connection for some milliseconds.
 ROOM: Final = threading.BoundedSemaphore(8)
 WAIT_S: Final = 3.0
-# How each kind of account writes its events.
-PARSERS: Final = {"resend": parse}
+# The kinds of account whose events are read.
+KINDS: Final = frozenset({"resend", *PROOFS})
+# What a request shows for itself, or why that is nothing, by the kind of account that it would be shown to.
+Shown = Mapping[str, Stamp | Claim | Unverified]
 
 
 @csrf_exempt
@@ -39,12 +43,12 @@ def events(request: HttpRequest, account: str) -> HttpResponse:
     if body is None:
         return _answer("too large", 413)
     try:
-        stamp = stamped(request.headers, now_s=time.time())
+        shown = _shown(request.headers, body)
         # Strangers must not be able to take all of the database's connections.
         if not ROOM.acquire(timeout=WAIT_S):
             return _try_again(account, None)
         try:
-            return _kept(account, stamp, body)
+            return _kept(account, shown, body)
         finally:
             ROOM.release()
     except Unverified as refusal:
@@ -54,15 +58,46 @@ def events(request: HttpRequest, account: str) -> HttpResponse:
         return _try_again(account, error)
 
 
-def _kept(account: str, stamp: Stamp, body: bytes) -> HttpResponse:
-    """Keep what is signed with a secret of the account. Raises Unverified and DatabaseError."""
+def _shown(headers: Mapping[str, str], body: bytes) -> Shown:
+    """Give what the request shows, before anybody asks the database whose it is. Raises Unverified: it is nothing."""
+    now_s = time.time()
+    try:
+        return {"resend": stamped(headers, now_s=now_s)}
+    except Unverified as refusal:
+        first = refusal
+    found: dict[str, Claim | Unverified] = {}
+    for kind, (show, _) in PROOFS.items():
+        try:
+            found[kind] = show(headers, body, now_s=now_s)
+        except Unverified as refusal:
+            found[kind] = refusal
+    if not any(isinstance(one, Claim) for one in found.values()):
+        raise first
+    return {"resend": first, **found}
+
+
+def _kept(account: str, shown: Shown, body: bytes) -> HttpResponse:
+    """Keep what is proven by a secret of the account. Raises Unverified and DatabaseError."""
     row = sender(account)
-    if row is None or row.kind not in PARSERS:
+    if row is None or row.kind not in KINDS:
         return _answer("no such account", 404)
-    verify(stamp, body, wiring.webhook_keys(row.webhook_secret_refs))
-    event = Verified(stamp.event_id, body, PARSERS[row.kind](body))
-    receive(row.id, [event], site=settings.NOTIFYOPS_SITE, source="webhook")
+    receive(row.id, [_verified(row, shown.get(row.kind), body)], site=settings.NOTIFYOPS_SITE, source="webhook")
     return _answer("kept", 200)
+
+
+def _verified(row: Sender, shown: Stamp | Claim | Unverified | None, body: bytes) -> Verified:
+    """Give the event with the id by which a repeat is known. Raises Unverified."""
+    if isinstance(shown, Stamp):
+        verify(shown, body, wiring.webhook_keys(row.webhook_secret_refs))
+        return Verified(shown.event_id, body, parse(body))
+    if not isinstance(shown, Claim):
+        raise shown or Unverified("headers")
+    PROOFS[row.kind][1](shown, wiring.webhook_secrets(row.webhook_secret_refs))
+    # Imported for those who use it: django-anymail's parsers.
+    from notifications.receipts.esp_events import READERS
+
+    event_id, told = READERS[row.kind](body)
+    return Verified(event_id, body, told)
 
 
 def _body(request: HttpRequest) -> bytes | None:
