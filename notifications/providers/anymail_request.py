@@ -13,7 +13,7 @@ import uuid
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import requests
 from anymail.exceptions import AnymailError, AnymailInvalidAddress, AnymailUnsupportedFeature
@@ -93,8 +93,8 @@ def frozen_call(backend: Any, esp: Esp, message: Message, credential: Mapping[st
     kept = "".join(
         f"{name}: {_text(value)}\r\n" for name, value in sorted(prepared.headers.items()) if name.lower() not in own
     )
-    body = prepared.body or b""
-    body = body.encode() if isinstance(body, str) else body
+    # A string or bytes: nothing of ours is read from a file.
+    body = prepared.body.encode() if isinstance(prepared.body, str) else bytes(cast("bytes", prepared.body or b""))
     if len(body) > MAX_BYTES:
         raise Unsendable("too_large")
     target = str(prepared.url).removeprefix(_BASE)

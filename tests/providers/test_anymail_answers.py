@@ -19,7 +19,8 @@ from notifications.providers.http import Answer
 from notifications.providers.outcomes import OUTCOMES
 from notifications.states import Outcome, ResultClass
 from tests.providers.attempts import MESSAGE
-from tests.providers.candidate_anymail import BY_NAME, RAW, accepting, adapter
+from tests.providers.candidate_anymail import BY_NAME, accepting, adapter
+from tests.providers.conformance import RAW
 
 NAMES = tuple(BY_NAME)
 CALL = Call("email", MESSAGE.to, {}, b"{}")
@@ -29,8 +30,8 @@ each_service = pytest.mark.parametrize("name", NAMES)
 
 def judged(name: str, status: int, body: object = None, *headers: str) -> SendResult:
     raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-    given = CIMultiDictProxy(CIMultiDict([tuple(line.split(": ", 1)) for line in headers]))
-    return ADAPTERS[name].judged(Answer(status, given, raw), CALL)
+    pairs: CIMultiDict[str] = CIMultiDict(line.split(": ", 1) for line in headers)  # type: ignore[misc]
+    return ADAPTERS[name].judged(Answer(status, CIMultiDictProxy(pairs), raw), CALL)
 
 
 @each_service
