@@ -43,11 +43,8 @@ class AnymailProvider:
         self.name = esp.name
         self.capabilities = esp.capabilities
         self._esp = esp
-        self._base, options = _base_and_options(esp, base_url)
-        secrets = tuple(secret.split(":")) if len(esp.secrets) > 1 else (secret,)
-        if len(secrets) != len(esp.secrets) or not all(map(_SECRET.fullmatch, secrets)):
-            wanted = ":".join(esp.secrets)
-            raise ValueError(f"The secret of kind {esp.name} is {wanted}, of printable ASCII without blanks.")
+        self._base, options = base_and_options(esp, base_url)
+        secrets = parts_of(esp, secret)
         self._credentials = credentials(esp, secrets, options)
         # What is prepared needs no key, and so gets none.
         self._backend = backend_of(esp, ("no-key",) * len(secrets), options)
@@ -111,6 +108,15 @@ class AnymailProvider:
         return str(word), kept_id(message_id)
 
 
+def parts_of(esp: Esp, secret: str) -> tuple[str, ...]:
+    """Give the parts of an account's secret. Raises ValueError with a sentence, and never the secret in it."""
+    secrets = tuple(secret.split(":")) if len(esp.secrets) > 1 else (secret,)
+    if len(secrets) != len(esp.secrets) or not all(map(_SECRET.fullmatch, secrets)):
+        wanted = ":".join(esp.secrets)
+        raise ValueError(f"The secret of kind {esp.name} is {wanted}, of printable ASCII without blanks.")
+    return secrets
+
+
 def kept_id(message_id: object) -> str | None:
     """Give a service's id as it is kept; None for none. Of `<1.2@mg.example.com>` it is the part before the @.
 
@@ -120,7 +126,7 @@ def kept_id(message_id: object) -> str | None:
     return text if _MESSAGE_ID.fullmatch(text) else None
 
 
-def _base_and_options(esp: Esp, base_url: str) -> tuple[str, dict[str, str]]:
+def base_and_options(esp: Esp, base_url: str) -> tuple[str, dict[str, str]]:
     """Part a base URL like https://api.postmarkapp.com/?message_stream=alerts. Raises ValueError with a sentence."""
     try:
         url = URL(base_url)

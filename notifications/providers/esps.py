@@ -65,7 +65,14 @@ ESPS: Final = (
         "https://api.postmarkapp.com/",
         ("server_token",),
         (("ErrorCode",),),
-        replace(PLAIN, receipts=_HEARD),
+        # How soon its search shows what it took is not published: absence is believed after a quarter of an hour.
+        replace(
+            PLAIN,
+            receipts=_HEARD,
+            lookup=frozenset({"correlation"}),
+            lookup_settle=timedelta(minutes=15),
+            lookup_retention=timedelta(days=45),
+        ),
         options=("message_stream",),
         fixed={"use_bulk_api": False, "generate_message_id": False},
     ),

@@ -91,7 +91,19 @@ def anymail_kind(esp: Esp) -> Kind:
 
         return AnymailProvider(esp, base_url=setup.base_url, secret=setup.secret, connections=setup.connections)
 
-    return Kind(esp.name, provider)
+    return Kind(esp.name, provider, _postmark_lookup(esp) if esp.name == "postmark" else None)
+
+
+def _postmark_lookup(esp: Esp) -> Callable[[Setup], Lookup]:
+    def lookup(setup: Setup) -> Lookup:
+        from notifications.providers.anymail import base_and_options, parts_of
+        from notifications.providers.postmark_lookup import PostmarkLookup
+
+        base, options = base_and_options(esp, setup.base_url)
+        (token,) = parts_of(esp, setup.secret)
+        return PostmarkLookup(esp, base, token, options.get("message_stream"))
+
+    return lookup
 
 
 BUILT_IN: Final = (

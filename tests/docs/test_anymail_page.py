@@ -15,12 +15,14 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "anymail.md").read_text(e
 
 def row(esp: Esp) -> str:
     window = esp.capabilities.idempotency_window
+    retention = esp.capabilities.lookup_retention
     options = ", ".join(f"{name} (needed)" if name in esp.wanted else name for name in esp.options)
     cells = (
         f"`{esp.name}`",
         ":".join(esp.secrets),
         options or "–",
         f"{window.total_seconds() / 60:.0f} minutes" if window else "no",
+        f"{retention.days} days" if retention else "no",
         "yes" if esp.capabilities.receipts else "no",
         esp.marks,
     )
@@ -28,7 +30,7 @@ def row(esp: Esp) -> str:
 
 
 def test_the_table_of_services_is_the_codes() -> None:
-    table = [line for line in PAGE.splitlines() if re.match(r"\| `\w+` \|(?: [^|]+\|){5}$", line)]
+    table = [line for line in PAGE.splitlines() if re.match(r"\| `\w+` \|(?: [^|]+\|){6}$", line)]
     assert table == [row(esp) for esp in ESPS]
     assert {esp.name for esp in ESPS} <= set(kinds())
     assert all(esp.url in PAGE for esp in ESPS if esp.name not in ("postal", "postmark", "mailgun"))
