@@ -33,8 +33,8 @@ WITH named AS MATERIALIZED (
 ), made AS (
     INSERT INTO notifyops_private.notifications_intent (id, notification_id, report_id, type, channel, workspace,
         account_id, lane, next_attempt_at, failure_limit, head, month, created_at, created_by)
-    SELECT id, report_id, report_id, %(type)s, channel, '', account, 16 + (hashtext('') & 15), now, 3,
-        notifyops_private.genesis_v1(id, report_id, '', report_id, %(type)s, channel, '', now),
+    SELECT id, report_id, report_id, %(type)s::text, channel, '', account, 16 + (hashtext('') & 15), now, 3,
+        notifyops_private.genesis_v1(id, report_id, '', report_id, %(type)s::text, channel, '', now),
         date_trunc('month', now AT TIME ZONE 'UTC')::date, now, session_user
     FROM named
 )

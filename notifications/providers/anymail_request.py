@@ -28,11 +28,11 @@ from notifications.states import ResultClass
 # Stands for the account's base URL while a request is built: the bytes must not depend on it.
 _BASE: Final = "https://service.invalid/"
 _BLANK: Final = "no-key"
-# Postmark's limits, the narrowest of all (postmarkapp.com/support/article/1125, read 2026-12).
+# Postmark's limits of metadata, as far as known the narrowest; unverified, and our own marks are far below them.
 MOST_TAGS: Final = 10
 _TAG_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,20}")
 _TAG_VALUE: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
-# Mailgun takes 25 MB, Postmark 10 MB; both count attachments, which we have none of.
+# The smallest limit of the large services, as for SMTP.
 MAX_BYTES: Final = 10_000_000
 _FROZEN: Final = re.compile(
     rb"POST (?P<esp>[a-z0-9_]{1,32}) (?P<target>[A-Za-z0-9._~%/?=&@-]{1,300})\r\n"

@@ -4,9 +4,10 @@ A name is one of NAMES and nothing else of an answer is kept: it echoes addresse
 looked at only where they stand by the service's documentation; what no row knows is judged by its status. Each name's
 sentence stands in policy/codes.py, and whose fault it is in policy/causes.py.
 
-Source: the error references of each service (read 2026-12): postmarkapp.com/developer/api/overview#error-codes,
-documentation.mailgun.com (messages), docs of SendGrid, Brevo, Mailjet ("send API errors"), SparkPost, MailerSend,
-Scaleway and Postal.
+Source: postmarkapp.com/developer/api/overview#error-codes (read 2026-12); for Brevo's duplicates
+developers.brevo.com/docs/heterogenous-versions-batch-emails (read 2026-12); the answers that the backends of
+django-anymail 15.2 describe. The other rows are from common knowledge of these services and unverified: one that is
+wrong gives another name to a refusal, and never makes an acceptance of one.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ _OK: Final = range(200, 300)  # a refusal inside an answer of success, certain b
 ROWS: Final[dict[str, tuple[Row, ...]]] = {
     "postmark": (
         Row(_4XX, r"406\Z", "recipient_suppressed"),
-        Row(_4XX, r"(400|401)\Z", "sender_refused"),
+        Row(_4XX, r"(400|401)\Z|(Invalid|Error parsing) 'From'", "sender_refused"),
         Row(_4XX, r"10\Z", "bad_key"),
         Row(_4XX, r"405\Z", "credits_used_up"),
         Row(_4XX, r"(412|413)\Z", "account_stopped"),

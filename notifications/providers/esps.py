@@ -3,7 +3,7 @@
 A row says which of anymail's backends builds the request and reads the answer, what the account must give it, and what
 the service promises; a promise that we do not use is not declared.
 
-Source: anymail.dev/en/v15.2/esps (read 2026-12), and the code of django-anymail 15.2.
+Source: the code of django-anymail 15.2.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ ESPS: Final = (
         _of("postmark"),
         "https://api.postmarkapp.com/",
         ("server_token",),
-        (("ErrorCode",),),
+        (("ErrorCode",), ("Message",)),
         # How soon its search shows what it took is not published: absence is believed after a quarter of an hour.
         replace(
             PLAIN,

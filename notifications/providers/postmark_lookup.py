@@ -3,8 +3,9 @@
 One call a question: the search takes one mark as its filter, and what it gives is compared with all of them. It looks
 into one message stream alone, which therefore is the one that the message was frozen for.
 
-Source: postmarkapp.com/developer/api/messages-api, "Outbound message search" and "details" (read 2026-12): `metadata_*`,
-`messagestream` (by default `outbound`), count and offset up to 10,000; kept for 45 days.
+Source: postmarkapp.com/developer/api/messages-api (read 2026-12): count and offset up to 10,000, kept for 45 days;
+postmark.js 4.0 for `messageStream` and free filters. That `metadata_*` is one, that a list shows the metadata, and the
+stream of a message that names none are unverified: where they are otherwise, nothing is proven.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 anymail gives one list of words for all services; hard and soft bounces, which it puts together, are told apart by the
 service's own words. Whatever is sent, reading never raises.
 
-Source: anymail.dev/en/v15.2/sending/tracking; postmarkapp.com/developer/webhooks/bounce-webhook and
-/developer/api/bounce-api#bounce-types; documentation.mailgun.com, "Webhooks" and "Events" (read 2026-12).
+Source: django-anymail 15.2, webhooks/postmark.py and webhooks/mailgun.py, which name the services' own words; Mailgun's
+reasons beside `bounce`, `generic` and `suppress-bounce` are unverified, and what is not known is soft.
 """
 
 from __future__ import annotations

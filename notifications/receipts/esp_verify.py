@@ -3,8 +3,8 @@
 Postmark signs nothing: what is in the address's user and password (HTTP basic authentication) is the secret. Mailgun
 signs a time and a token, but not the body: each token is believed once (esp_events.py).
 
-Source: postmarkapp.com/developer/webhooks/webhooks-overview ("Protecting your webhook");
-documentation.mailgun.com, "Securing webhooks" (read 2026-12).
+Source: django-anymail 15.2, webhooks/base.py and webhooks/mailgun.py; Mailgun's schedule of repeats:
+documentation.mailgun.com/docs/mailgun/user-manual/webhooks/webhook-retries (read 2026-12).
 """
 
 from __future__ import annotations

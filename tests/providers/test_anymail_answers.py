@@ -44,13 +44,13 @@ def test_its_own_word_accepts_and_the_id_holds_no_address(name: str) -> None:
 
 
 @each_service
-@pytest.mark.parametrize("status", [300, 307, 400, 401, 408, 409, 422, 429, 500, 502, 503, 524])
-def test_no_answer_but_a_success_accepts_whatever_its_body_says(name: str, status: int) -> None:
+def test_no_answer_but_a_success_accepts_whatever_its_body_says(name: str) -> None:
     _, body, headers = accepting(name)
-    result = judged(name, status, body, *headers)
-    assert result.outcome is not Outcome.ACCEPTED
-    assert (result.outcome is Outcome.UNKNOWN) == (status in (408, 409) or status >= 500)
-    assert result.provider_message_id is None
+    for status in (300, 307, 400, 401, 408, 409, 422, 429, 500, 502, 503, 524):
+        result = judged(name, status, body, *headers)
+        assert result.outcome is not Outcome.ACCEPTED
+        assert (result.outcome is Outcome.UNKNOWN) == (status in (408, 409) or status >= 500)
+        assert result.provider_message_id is None
 
 
 GARBAGE: tuple[object, ...] = (
@@ -62,11 +62,11 @@ GARBAGE: tuple[object, ...] = (
 
 
 @each_service
-@pytest.mark.parametrize("body", GARBAGE, ids=lambda body: ascii(body)[:40])
-@pytest.mark.parametrize("status", [200, 204, 299])
-def test_a_success_without_a_word_that_can_be_read_proves_nothing(name: str, body: object, status: int) -> None:
-    result = judged(name, status, body, "Content-Type: text/plain")
-    assert (result.outcome, result.code) == (Outcome.UNKNOWN, f"{name}.{status}.malformed_response")
+def test_a_success_without_a_word_that_can_be_read_proves_nothing(name: str) -> None:
+    for body in GARBAGE:
+        for status in (200, 204, 299):
+            result = judged(name, status, body, "Content-Type: text/plain")
+            assert (result.outcome, result.code) == (Outcome.UNKNOWN, f"{name}.{status}.malformed_response"), body
 
 
 @each_service
@@ -85,7 +85,8 @@ def test_no_answer_raises_or_gets_a_code_outside_the_vocabulary(name: str, statu
 # Each documented refusal, by the example of its own words.
 REFUSALS: tuple[tuple[str, int, Any, str], ...] = (
     ("postmark", 422, {"ErrorCode": 300, "Message": "Invalid 'To' address: 'ana@example.com'."}, "recipient_invalid"),
-    ("postmark", 422, {"ErrorCode": 300, "Message": "Invalid 'From' address: 'x'."}, "request_refused"),
+    ("postmark", 422, {"ErrorCode": 300, "Message": "Invalid 'From' address: 'x'."}, "sender_refused"),
+    ("postmark", 422, {"ErrorCode": 300, "Message": "Invalid metadata content."}, "request_refused"),
     ("postmark", 422, {"ErrorCode": 406, "Message": "inactive"}, "recipient_suppressed"),
     ("postmark", 422, {"ErrorCode": 400, "Message": "no signature"}, "sender_refused"),
     ("postmark", 422, {"ErrorCode": 405, "Message": "out of credits"}, "credits_used_up"),
