@@ -6,7 +6,7 @@ import pytest
 
 from notifications.policy import codes
 from notifications.policy.claim import Block
-from notifications.providers import http, smtp, smtp_replies, webhook_answers
+from notifications.providers import anymail, esp_answers, http, smtp, smtp_replies, webhook_answers
 
 
 def test_every_constant_is_listed_with_one_sentence() -> None:
@@ -37,3 +37,15 @@ def test_every_code_of_smtp_is_listed() -> None:
 
 def test_every_code_of_webhooks_is_listed() -> None:
     assert webhook_answers.CODES - {webhook_answers.ACCEPTED} == set(codes.WEBHOOK_CODES)
+
+
+def test_every_code_of_the_mail_services_is_listed() -> None:
+    assert set(codes.SERVICE_CODES) == anymail.CODES
+    assert set(codes.SERVICE_NAMES) == set(esp_answers.NAMES)
+
+
+@pytest.mark.parametrize("meaning", codes.SERVICE_NAMES.values())
+def test_what_an_answer_means_is_one_sentence(meaning: str) -> None:
+    assert meaning[0].isupper()
+    assert meaning.endswith(".")
+    assert ". " not in meaning
