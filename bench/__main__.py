@@ -14,7 +14,21 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from bench import api, bulk, claims, console, deliveries, evidence, hooks, intake, latency, outage, races, receipts
+from bench import (
+    api,
+    bulk,
+    channels,
+    claims,
+    console,
+    deliveries,
+    evidence,
+    hooks,
+    intake,
+    latency,
+    outage,
+    races,
+    receipts,
+)
 from bench.figures import Report
 from bench.stage import BenchFailed, Stage, raised
 from notifyops.env import BadValue
@@ -33,6 +47,7 @@ MEASUREMENTS: Final[dict[str, Callable[[Stage, Report], None]]] = {
     "races": races.measure,
     "console": console.measure,
     "hooks": hooks.measure,
+    "channels": channels.measure,
 }
 # What a change must not undo, whatever the machine: half of the bare loop.
 GUARDED: Final = 0.5

@@ -4,7 +4,8 @@ As lean as Python allows, so that it never is the bottleneck: no parsing beyond 
 `GET /reset?delay_ms=50` forgets everything and sets the delay; `GET /stats` counts; `GET /arrivals` gives the moment
 of each key's first request on CLOCK_MONOTONIC, which all processes of a machine share. `GET /reset?down=1` begins an
 outage: each call is answered 503 until `GET /up`. `POST /hooks/NAME` takes webhooks, each by its webhook-id; the
-endpoint `slow` answers after `slow_ms`, and is not counted among the quick ones.
+endpoint `slow` answers after `slow_ms`, and is not counted among the quick ones. `POST /v3/DOMAIN/messages` answers as
+Mailgun does.
 """
 
 from __future__ import annotations
@@ -67,6 +68,11 @@ class Connection(asyncio.Protocol):
             self._accept_hook(head)
         elif head.startswith(b"POST /emails"):
             self._accept(_header(head, b"idempotency-key"))
+        elif head.startswith(b"POST /v3/"):
+            self._seen.request_count += 1
+            self._answer(
+                b'{"id":"<%d.bench@mg.example.com>","message":"Queued. Thank you."}' % self._seen.request_count
+            )
         else:
             self._answer(_told(self._seen, head.split(b" ", 2)[1].decode()))
 

@@ -6,7 +6,7 @@ import ipaddress
 import logging
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -195,16 +195,21 @@ def webhook_keys(references: str, read: Callable[[str], bytes] = key_of) -> list
     its variable's name.
     """
     keys = []
+    for name, secret in _webhook_secrets(references):
+        try:
+            keys.append(read(secret))
+        except ValueError as error:
+            logger.error("%s: %s", name, error, extra={"action": "secret_unusable"})
+    return keys
+
+
+def _webhook_secrets(references: str) -> Iterator[tuple[str, str]]:
+    """Give each secret that is set on this host, with the name of its variable."""
     for reference in filter(None, references.split(",")):
         name = reference.removeprefix("env:")
         given = getattr(settings, name, None) or os.environ.get(name, "")
-        for secret in re.split(r"[,\s]+", given.strip()) if isinstance(given, str) else given:
-            try:
-                keys.append(read(secret))
-            except ValueError as error:
-                if secret:
-                    logger.error("%s: %s", name, error, extra={"action": "secret_unusable"})
-    return keys
+        secrets = re.split(r"[,\s]+", given.strip()) if isinstance(given, str) else given
+        yield from ((name, secret) for secret in secrets if secret)
 
 
 def events_api(row: ProviderAccount) -> EventsApi:

@@ -40,6 +40,24 @@ _WORDS: Final[dict[str, Sentence]] = {
     "suspended_api_key": _("suspended API key"),
     "unclassified": _("not in the list"),
     "validation_error": _("validation error"),
+    # Of the mail services that django-anymail knows.
+    "account_stopped": _("account stopped"),
+    "bad_key": _("key refused"),
+    "content_refused": _("content refused"),
+    "credits_used_up": _("credits used up"),
+    "failed": _("service failed"),
+    "key_used_before": _("key used before"),
+    "malformed_response": _("unreadable answer"),
+    "no_such_endpoint": _("not the API's address"),
+    "not_allowed": _("not allowed"),
+    "recipient_invalid": _("invalid recipient"),
+    "recipient_suppressed": _("recipient suppressed there"),
+    "redirected": _("sends elsewhere"),
+    "request_refused": _("request refused"),
+    "sender_refused": _("sender refused"),
+    "too_large": _("too large"),
+    "too_many": _("too many for now"),
+    "unclear": _("unclear conflict"),
 }
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from notifications.models import Intent
 from notifications.policy import codes
 from notifications.policy.causes import UNPREPARED, cause_of
-from notifications.policy.codes import OWN_CODES
+from notifications.policy.codes import OWN_CODES, SERVICE_NAMES
 from notifications.policy.cures import BY_CAUSE, CURES
 from notifications.policy.windows import Protection, protection
 from notifications.states import DeliveryStatus, Known, State
@@ -181,6 +181,8 @@ def meaning(code: str | None) -> str:
     if code in OWN_CODES:
         return gettext(OWN_CODES[code])
     found = _PROVIDER_CODE.fullmatch(code)
+    if found and found["name"] in SERVICE_NAMES:
+        return gettext(SERVICE_NAMES[found["name"]])
     if found:
         status = int(found["status"])
         return next((str(text) for statuses, text in _BY_STATUS if status in statuses), "")

@@ -103,6 +103,7 @@ _OWN: Final[dict[str, Cause]] = {
     **dict.fromkeys(("webpush.too_many", "webpush.busy"), Cause.TRANSPORT),
     **dict.fromkeys(("webpush.unavailable", "webpush.failed", "webpush.malformed_response"), Cause.DOUBT),
     "webpush.not_push": Cause.SITE,
+    "anymail.other_kind": Cause.SITE,
 }
 # Nothing was made of it: the code comes from before any bytes, and no key was used.
 UNPREPARED: Final = frozenset(
@@ -132,6 +133,14 @@ _NAMES: Final[dict[str, Cause]] = {
     "daily_quota_exceeded": Cause.TRANSPORT,
     "monthly_quota_exceeded": Cause.TRANSPORT,
     "resource_locked": Cause.TRANSPORT,
+    # Of the mail services that django-anymail knows (codes.SERVICE_NAMES).
+    **dict.fromkeys(("bad_key", "not_allowed", "account_stopped", "sender_refused"), Cause.ACCOUNT),
+    **dict.fromkeys(("no_such_endpoint", "redirected"), Cause.ACCOUNT),
+    "request_refused": Cause.REQUEST,
+    **dict.fromkeys(("recipient_invalid", "recipient_suppressed"), Cause.ADDRESS),
+    **dict.fromkeys(("content_refused", "too_large"), Cause.CONTENT),
+    **dict.fromkeys(("too_many", "credits_used_up"), Cause.TRANSPORT),
+    **dict.fromkeys(("key_used_before", "unclear", "failed", "malformed_response"), Cause.DOUBT),
 }
 _STATUSES: Final[tuple[tuple[range, Cause], ...]] = (
     (range(300, 400), Cause.ACCOUNT),  # its address sends elsewhere, which is never followed

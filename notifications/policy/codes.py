@@ -76,7 +76,7 @@ REVIEW_CODES: Final[dict[str, str]] = {
     NO_REDIRECT: "The site sends all to one address, and none is set for this kind of channel.",
     ATTACHMENTS_NOT_TAKEN: "The message has attachments, and this kind of account carries none.",
     ATTACHMENT_UNREACHABLE: "An attachment did not come from its address, as often as it was asked for.",
-    ATTACHMENT_REFUSED: "The address of an attachment does not give it, or leads elsewhere.",
+    ATTACHMENT_REFUSED: "The address of an attachment does not give it, or points elsewhere.",
     ATTACHMENT_MISMATCH: "What lies at the address of an attachment is not what was announced: other size or SHA-256.",
     ATTACHMENT_FORBIDDEN: "The address of an attachment belongs to a network that may not be asked, or has no TLS.",
     UNSUBSCRIBED: "The recipient unsubscribed from this kind of notification.",
@@ -178,6 +178,31 @@ WEBPUSH_CODES: Final[dict[str, str]] = {
     "webpush.not_push": "The message was prepared for another kind of account, and cannot be sent by this one.",
 }
 
+# Of the mail services that django-anymail knows; their answers have codes of their own, by the names below.
+SERVICE_CODES: Final[dict[str, str]] = {
+    "anymail.other_kind": "The frozen message was written for another service, and cannot be sent by this account.",
+}
+# What the answer of a mail service means, by the last word of its code `<service>.<status>.<name>`.
+SERVICE_NAMES: Final[dict[str, str]] = {
+    "bad_key": "The mail service does not take the account's key; nothing was accepted.",
+    "not_allowed": "The mail service does not allow this account to do that; nothing was accepted.",
+    "account_stopped": "The mail service has stopped this account, or not opened it yet; nothing was accepted.",
+    "sender_refused": "The mail service does not take mail from this sender; nothing was accepted.",
+    "no_such_endpoint": "The base URL is not the one of the mail service's API; nothing was accepted.",
+    "redirected": "The mail service's address sends elsewhere, which is never followed; nothing was accepted.",
+    "request_refused": "The mail service refused the request, in words that are not in the list; nothing was accepted.",
+    "recipient_invalid": "The mail service does not take the address as one; nothing was accepted.",
+    "recipient_suppressed": "The address stands on the mail service's own list of those it sends nothing to.",
+    "content_refused": "The mail service refused the message for what it holds; nothing was accepted.",
+    "too_large": "The message is larger than the mail service takes; nothing was accepted.",
+    "too_many": "The mail service takes no more messages of this account for now; nothing was accepted.",
+    "credits_used_up": "The account's quota or credit at the mail service is used up; nothing was accepted.",
+    "key_used_before": "The mail service had a request with this key already: an earlier attempt was taken.",
+    "unclear": "The mail service speaks of a conflict that is not in the list; it may have accepted the message.",
+    "failed": "The mail service failed; it may have accepted the message before.",
+    "malformed_response": "The mail service's answer is neither yes nor no; it may have accepted the message.",
+}
+
 # How a question to the provider ended, where the answer alone does not say it.
 LOOKUP_CODES: Final[dict[str, str]] = {
     "lookup.no_key": "No worker here has a key that may read from the provider, so it could not be asked.",
@@ -211,5 +236,6 @@ CASE_CODES: Final[dict[str, str]] = {
     **TWILIO_CODES,
     **TELEGRAM_CODES,
     **WEBPUSH_CODES,
+    **SERVICE_CODES,
 }
 OWN_CODES: Final[dict[str, str]] = {**CASE_CODES, **LOOKUP_CODES}

@@ -174,4 +174,5 @@ CURES: Final[dict[str, str]] = {
     **dict.fromkeys(("webpush.too_many", "webpush.busy"), _RETRY),
     **dict.fromkeys(("webpush.unavailable", "webpush.failed", "webpush.malformed_response"), _PUSH_DOUBT),
     "webpush.not_push": _SITE,
+    "anymail.other_kind": _SITE,
 }

@@ -15,6 +15,7 @@ from typing import Final
 
 from notifications.providers.base import Lookup, Provider
 from notifications.providers.console import ConsoleProvider
+from notifications.providers.esps import ESPS, Esp
 from notifications.providers.fence import Network
 from notifications.providers.resend import ResendProvider
 from notifications.providers.resend_lookup import ResendLookup
@@ -108,6 +109,30 @@ def _console(setup: Setup) -> Provider:
     return ConsoleProvider()
 
 
+def anymail_kind(esp: Esp) -> Kind:
+    """Give the kind of account of one mail service; a package can make one of a backend of its own."""
+
+    def provider(setup: Setup) -> Provider:
+        # Imported where an account is of such a kind: anymail and requests are no small matter to others.
+        from notifications.providers.anymail import AnymailProvider
+
+        return AnymailProvider(esp, base_url=setup.base_url, secret=setup.secret, connections=setup.connections)
+
+    return Kind(esp.name, provider, _postmark_lookup(esp) if esp.name == "postmark" else None)
+
+
+def _postmark_lookup(esp: Esp) -> Callable[[Setup], Lookup]:
+    def lookup(setup: Setup) -> Lookup:
+        from notifications.providers.anymail import base_and_options, parts_of
+        from notifications.providers.postmark_lookup import PostmarkLookup
+
+        base, options = base_and_options(esp, setup.base_url)
+        (token,) = parts_of(esp, setup.secret)
+        return PostmarkLookup(esp, base, token, options.get("message_stream"))
+
+    return lookup
+
+
 BUILT_IN: Final = (
     Kind("resend", _resend, _resend_lookup, has_sandbox=True),
     Kind("smtp", _smtp, needs_secret=False),
@@ -116,6 +141,7 @@ BUILT_IN: Final = (
     Kind("telegram", _telegram),
     Kind("webpush", _webpush, calls_recipients=True),
     Kind("console", _console, needs_secret=False, needs_url=False, development=True),
+    *map(anymail_kind, ESPS),
 )
 
 

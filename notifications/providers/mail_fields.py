@@ -6,10 +6,11 @@ Each check gives the text that may be used, or raises Unsendable with a code of 
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 from collections.abc import Mapping
 
-from notifications.providers.base import Unsendable
+from notifications.providers.base import Message, Unsendable
 from notifications.states import ResultClass
 
 MAX_LINE = 998  # RFC 5322 section 2.1.1
@@ -79,3 +80,37 @@ def headers(given: Mapping[str, str]) -> dict[str, str]:
         if not _HEADER_NAME.fullmatch(name) or len(value) > MAX_LINE or _CONTROL.search(value):
             raise Unsendable("invalid_header")
     return dict(sorted(given.items()))
+
+
+def parted(text: str) -> tuple[str, str]:
+    """Give a mailbox's name, without its quotes, and its address; nothing is checked."""
+    address = bare(text)
+    name = text[: -len(address) - 2].strip() if text.endswith(">") else ""
+    if len(name) > 1 and name.startswith('"') and name.endswith('"'):
+        name = re.sub(r"\\(.)", r"\1", name[1:-1])
+    return name, address
+
+
+def with_name(name: str, address: str) -> str:
+    """Give a mailbox whose name is quoted, whatever stands in it."""
+    quoted_name = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{quoted_name}" <{address}>'
+
+
+@functools.lru_cache(maxsize=256)
+def quoted(text: str, code: str) -> str:
+    """Give a checked mailbox that every parser reads as the one that it is: a comma in its name parts nothing."""
+    name, address = parted(mailbox(text, code))
+    return with_name(name, address) if name else address
+
+
+def mark(message: Message) -> str:
+    """Give 32 digits that no other message has: made of its content, time, notification and generation."""
+    digest = hashlib.sha256()
+    parts = (message.sender, message.to, message.subject, message.text, message.html or "", message.reply_to or "")
+    tags = (f"{name}={value}" for name, value in sorted(message.tags.items()))
+    files = (f"{one.name}\0{one.media_type}\0{hashlib.sha256(one.content).hexdigest()}" for one in message.attachments)
+    for part in (*parts, *tags, str(message.prepared_at), *files):
+        plain = part.encode("utf-8", "backslashreplace")
+        digest.update(len(plain).to_bytes(8, "big") + plain)
+    return digest.hexdigest()[:32]

@@ -8,7 +8,6 @@ Source: RFC 5321 sections 4.1.1 and 4.5.2, RFC 5322 sections 2.1.1 and 3.6.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -58,7 +57,7 @@ def frozen_letter(message: Message) -> bytes:
         raise Unsendable("empty_body")
     if message.prepared_at is None:
         raise Unsendable("invalid_data")
-    mark = _mark(message)
+    mark = mail_fields.mark(message)
     domain = sender.rpartition("@")[2]
     headers = [
         ("Message-ID", f"<{mark}@{domain}>"),
@@ -83,18 +82,6 @@ def read_letter(body: bytes) -> Letter | None:
     return Letter(found["sender"].decode(), found["to"].decode(), found["mail"], found["id"].decode())
 
 
-def _mark(message: Message) -> str:
-    """Give what no other message has: made of its content, time, notification and generation."""
-    digest = hashlib.sha256()
-    parts = (message.sender, message.to, message.subject, message.text, message.html or "", message.reply_to or "")
-    tags = (f"{name}={value}" for name, value in sorted(message.tags.items()))
-    files = (f"{one.name}\0{one.media_type}\0{hashlib.sha256(one.content).hexdigest()}" for one in message.attachments)
-    for part in (*parts, *tags, str(message.prepared_at), *files):
-        plain = part.encode("utf-8", "backslashreplace")
-        digest.update(len(plain).to_bytes(8, "big") + plain)
-    return digest.hexdigest()[:32]
-
-
 def _optional(message: Message) -> Iterator[tuple[str, str]]:
     if message.reply_to is not None:
         yield "Reply-To", _mailbox("Reply-To", mail_fields.mailbox(message.reply_to, "invalid_reply_to"))
@@ -108,15 +95,11 @@ def _optional(message: Message) -> Iterator[tuple[str, str]]:
 
 def _mailbox(header: str, text: str) -> str:
     """Give `Name <address>` with the name quoted or in encoded words."""
-    address = mail_fields.bare(text)
-    name = text[: -len(address) - 2].strip() if text.endswith(">") else ""
-    if len(name) > 1 and name.startswith('"') and name.endswith('"'):
-        name = re.sub(r"\\(.)", r"\1", name[1:-1])
+    name, address = mail_fields.parted(text)
     if not name:
         return address
     if name.isascii() and "=?" not in name and len(name) < _SHORT:
-        quoted = name.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{quoted}" <{address}>'
+        return mail_fields.with_name(name, address)
     return f"{_words(header, name)} <{address}>"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -84,7 +84,6 @@ def parse(body: bytes) -> Told:
         return Told(UNREADABLE)
     event_type = matched(_TYPE, _part(raw, "type"), 64) or UNREADABLE
     data = _part(raw, "data")
-    tags = _tags(_part(data, "tags"))
     detail = _part(data, event_type.removeprefix("email."))
     if event_type == "email.bounced":
         detail = _part(data, "bounce")
@@ -94,13 +93,20 @@ def parse(body: bytes) -> Told:
         says=says(event_type, bounce_class),
         occurred_at=moment(_part(raw, "created_at")),
         provider_message_id=matched(_ID, _part(data, "email_id"), 255),
-        tag_site=matched(_SITE, tags.get("site"), 64),
-        tag_intent=number(tags.get("intent"), 2**63 - 1),
-        tag_generation=number(tags.get("generation"), 2**15 - 1),
-        tag_root=number(tags.get("root"), 2**63 - 1),
         bounce_class=bounce_class,
         code=_code(detail),
+        **ours(_tags(_part(data, "tags"))),
     )
+
+
+def ours(tags: Mapping[str, object]) -> dict[str, Any]:
+    """Give what our own tags say of a message: the fields of Told that begin with `tag_`."""
+    return {
+        "tag_site": matched(_SITE, tags.get("site"), 64),
+        "tag_intent": number(tags.get("intent"), 2**63 - 1),
+        "tag_generation": number(tags.get("generation"), 2**15 - 1),
+        "tag_root": number(tags.get("root"), 2**63 - 1),
+    }
 
 
 def says(event_type: str, bounce_class: str | None) -> DeliveryStatus | None:
@@ -152,9 +158,14 @@ def moment(value: object) -> datetime | None:
 
 def _code(detail: object) -> str | None:
     """Give the provider's words for a failure, such as `mailboxfull 4.2.2`, and nothing of its free text."""
-    words = [_word(_part(detail, name), 60) for name in ("subType", "reason")]
     diagnosis = _part(detail, "diagnosticCode")
     texts = diagnosis[:5] if isinstance(diagnosis, list) else [diagnosis]
+    return code_of([_part(detail, name) for name in ("subType", "reason")], texts)
+
+
+def code_of(named: Sequence[object], texts: Sequence[object]) -> str | None:
+    """Give the words that are named and the first enhanced status in the texts; None where there is neither."""
+    words = [_word(one, 60) for one in named]
     found = [_ENHANCED.search(text[:500]) for text in texts if isinstance(text, str)]
     words += [one[0] for one in found if one][:1]
     return " ".join(word for word in words if word)[:100] or None

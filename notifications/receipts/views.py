@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Mapping
 from typing import Final
 
 from django.conf import settings
@@ -52,16 +53,17 @@ def events(request: HttpRequest, account: str) -> HttpResponse:
         return _try_again(account, error)
 
 
-def _kept(account: str, heard: Heard, body: bytes) -> HttpResponse:
+def _kept(account: str, heard: Mapping[str, Heard | Unverified], body: bytes) -> HttpResponse:
     """Keep what is signed with a secret of the account. Raises Unverified and DatabaseError."""
     row = sender(account)
     if row is None or row.kind not in KINDS:
         return _answer("no such account", 404)
-    if row.kind != heard.kind:
-        raise Unverified("headers")
-    heard.verify(wiring.webhook_keys(row.webhook_secret_refs, heard.key_of))
-    event = Verified(heard.event_id, body, heard.told())
-    receive(row.id, [event], site=settings.NOTIFYOPS_SITE, source="webhook")
+    claim = heard[row.kind]
+    if isinstance(claim, Unverified):
+        raise claim
+    claim.verify(wiring.webhook_keys(row.webhook_secret_refs, claim.key_of))
+    event_id, told = claim.event()
+    receive(row.id, [Verified(event_id, body, told)], site=settings.NOTIFYOPS_SITE, source="webhook")
     return _answer("kept", 200)
 
 

@@ -6,7 +6,16 @@ import pytest
 
 from notifications.policy import codes
 from notifications.policy.claim import Block
-from notifications.providers import fetcher, http, smtp, smtp_replies, webhook_answers, webpush_answers
+from notifications.providers import (
+    anymail,
+    esp_answers,
+    fetcher,
+    http,
+    smtp,
+    smtp_replies,
+    webhook_answers,
+    webpush_answers,
+)
 
 
 def test_every_constant_is_listed_with_one_sentence() -> None:
@@ -46,3 +55,15 @@ def test_every_code_of_web_push_is_listed() -> None:
 def test_every_code_of_fetching_is_listed() -> None:
     produced = {fetcher.UNREACHABLE, fetcher.REFUSED, fetcher.MISMATCH, fetcher.FORBIDDEN}
     assert produced <= set(codes.REVIEW_CODES)
+
+
+def test_every_code_of_the_mail_services_is_listed() -> None:
+    assert set(codes.SERVICE_CODES) == anymail.CODES
+    assert set(codes.SERVICE_NAMES) == set(esp_answers.NAMES)
+
+
+@pytest.mark.parametrize("meaning", codes.SERVICE_NAMES.values())
+def test_what_an_answer_means_is_one_sentence(meaning: str) -> None:
+    assert meaning[0].isupper()
+    assert meaning.endswith(".")
+    assert ". " not in meaning

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tests.providers import (
+    candidate_anymail,
     candidate_console,
     candidate_resend,
     candidate_smtp,
@@ -23,6 +24,7 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
     candidate_twilio.CANDIDATE,
     candidate_telegram.CANDIDATE,
     candidate_webpush.CANDIDATE,
+    *candidate_anymail.CANDIDATES,
 )
 TRIALS: Final[tuple[tuple[Candidate, Trial], ...]] = tuple(
     (candidate, trial) for candidate in CANDIDATES for trial in candidate.trials

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.utils import translation
 
-from notifications.policy.codes import OWN_CODES
+from notifications.policy.codes import OWN_CODES, SERVICE_NAMES
 from reviews import hints
 
 CATALOGUES = sorted(
@@ -30,3 +30,13 @@ def test_no_message_is_left_untranslated_or_doubtful() -> None:
         assert [entry for entry in entries if re.search(r'msgstr(\[0\])? ""\Z', entry.strip())] == []
         assert "#, fuzzy" not in text
         assert catalogue.with_suffix(".mo").is_file()
+
+
+@pytest.mark.parametrize("name", sorted(SERVICE_NAMES))
+def test_every_answer_of_a_mail_service_is_said_in_both_languages(name) -> None:
+    code = f"postmark.422.{name}"
+    assert hints.meaning(code) == SERVICE_NAMES[name]
+    assert hints.cure(code)
+    with translation.override("zh-hans"):
+        assert re.search("[\u4e00-\u9fff]", hints.meaning(code))
+        assert re.search("[\u4e00-\u9fff]", hints.label(code))
