@@ -14,6 +14,7 @@ from typing import Any, Final
 import pytest
 
 from notifications.policy.endpoints import push_address
+from notifications.providers.webpush import CAPABILITIES
 from notifications.providers.webpush_crypto import public_key
 from notifications.providers.webpush_message import frozen_push, read_push
 from tests.providers.candidate_webpush import AUTH, BROWSER, ENDPOINT, P256DH, SECRET, TO, saying
@@ -158,3 +159,12 @@ def test_the_message_of_the_page_has_the_names_of_ours() -> None:
     said, ours = json.loads(shown), json.loads(push.body)
     assert (set(said), set(said["data"])) == (set(ours), set(ours["data"]))
     assert (len(said["tag"]), said["title"], said["body"]) == (32, ours["title"], ours["body"])
+
+
+def test_what_the_page_says_is_declared_is() -> None:
+    names, _, values = re.findall(r"^\| `?(?:idempotency|--|collapse).*$", PAGE.partition("What the adapter declares")[2], re.M)
+    said = dict(zip(re.findall(r"`(\w+)`", names), [cell.strip() for cell in values.strip("|").split("|")], strict=True))
+    words: dict[Any, str] = {None: "none", False: "no", True: "yes"}
+    declared = {name: getattr(CAPABILITIES, name) or None for name in said}
+    declared |= {name: bool(declared[name]) for name in ("shares_fate", "dates_messages")}
+    assert said == {name: words.get(value, str(value)) for name, value in declared.items()}
