@@ -53,7 +53,7 @@ CREATE FUNCTION notifyops_private.guard_content_v1() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF NEW.recipient IS NULL AND NEW.data IS NULL AND NEW.salt IS NULL AND NEW.erased_at IS NOT NULL
-       AND to_jsonb(NEW) ->> 'attachments' IS NULL
+       AND NEW.attachments IS NULL
        AND NEW.intent_id = OLD.intent_id AND NEW.commitment IN (OLD.commitment, '') THEN
         RETURN NEW;
     END IF;
