@@ -1,8 +1,9 @@
 """Lifting the block of an address is a decision of a lead, on record as any other."""
 
+from django.core.management.base import CommandError
 from django.db import migrations, models
-
-from notifications.way_back import kept_by
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import StateApps
 
 _VERBS = (
     *("retry", "undo", "query", "adopt", "approve", "decline", "correct", "resend", "resume"),
@@ -10,6 +11,14 @@ _VERBS = (
     *("take", "release", "take_over"),
 )
 _BULK = ("bulk_plan", "bulk_start", "bulk_pause", "bulk_resume", "bulk_cancel")
+
+
+def refuse_where_used(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
+    with schema_editor.connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM notifyops_private.reviews_review WHERE action = 'unblock'")
+        (count,) = cursor.fetchone()
+    if count:
+        raise CommandError(f"{count} decisions on record lift the block of an address, which an older release cannot.")
 
 
 class Migration(migrations.Migration):
@@ -50,8 +59,6 @@ class Migration(migrations.Migration):
                 name="review_action_known",
             ),
         ),
-        kept_by(
-            "SELECT count(*) FROM notifyops_private.reviews_review WHERE action = 'unblock'",
-            "{count} decisions on record are of kinds that an older release does not know.",
-        ),
+        # The last one, so that it is asked first on the way back.
+        migrations.RunPython(migrations.RunPython.noop, refuse_where_used),
     ]
