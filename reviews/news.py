@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from notifications.models import Intent, LogEntry
 from notifications.states import State
-from reviews import groups_page
+from reviews import groups_page, times
 from reviews.filters import QueueFilter
 from reviews.models import HOLDING, Review
 from reviews.person import Person
@@ -170,7 +170,7 @@ def _case(asked: Asked, _standing: Standing, _person: Person) -> tuple[int, int,
     facts = {
         "who": person_name(last.actor),
         # An age would grow old on a page that stays as it is.
-        "at": f"{last.at:%H:%M:%S} UTC",
+        "at": times.clock(last.at),
         "what": ENTRIES.get(last.kind, last.kind),
     }
     if last.actor:
