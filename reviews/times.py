@@ -26,7 +26,7 @@ def plain(at: datetime, form: str = "%H:%M:%S") -> str:
 
 
 def offset(at: datetime) -> str:
-    """Give how far an aware moment's own clock is from UTC: `UTC`, `UTC+1`, `UTC-3:30`.
+    """Give how far an aware moment's own clock is from UTC: `UTC`, `UTC+1`, `UTC+5:30`.
 
     Not the zone's abbreviation: CST is a time in China and another one in America.
     """
@@ -34,7 +34,9 @@ def offset(at: datetime) -> str:
     if not minutes:
         return "UTC"
     hours, rest = divmod(abs(minutes), 60)
-    return f"UTC{'+' if minutes > 0 else '-'}{hours}{f':{rest:02}' if rest else ''}"
+    # The sign of a minus, at which no line breaks as it does at a hyphen.
+    sign = "+" if minutes > 0 else "\N{MINUS SIGN}"
+    return f"UTC{sign}{hours}{f':{rest:02}' if rest else ''}"
 
 
 def zone_name() -> str:

@@ -28,12 +28,14 @@ def when(at: datetime | None, now: datetime) -> SafeString | str:
     """Give a moment in the reader's zone with its age; both as text, since a title is out of reach on a phone."""
     if at is None:
         return "–"
-    return format_html(
-        '<time datetime="{}">{}</time> <span class="age">{}</span>',
-        at.isoformat(),
-        times.clock(at, "%Y-%m-%d %H:%M:%S"),
-        age(at, now),
-    )
+    return format_html('{} <span class="age">{}</span>', moment(at, "%Y-%m-%d %H:%M:%S"), age(at, now))
+
+
+@register.simple_tag
+def moment(at: datetime, form: str) -> SafeString:
+    """Give a moment in the reader's zone, whose day a narrow column does not break at its hyphens."""
+    day, _space, rest = times.clock(at, form).partition(" ")
+    return format_html('<time datetime="{}"><span>{}</span> {}</time>', at.isoformat(), day, rest)
 
 
 @register.filter

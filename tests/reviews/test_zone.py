@@ -42,7 +42,7 @@ def text(client: Client, path: str, status: int = 200) -> str:
 def words(answer: Any) -> str:
     """Give what a person reads of a page, each piece on a line."""
     html = re.sub(r"<(option|head)\b.*?</\1>", "", _OF_A_CHART.sub("", answer.content.decode()), flags=re.DOTALL)
-    return re.sub(r"<[^>]+>", "\n", html)
+    return re.sub(r"<[^>]+>", "\n", re.sub(r"</?span>", "", html))
 
 
 def test_every_time_on_every_page_is_the_readers_and_says_so() -> None:
@@ -72,7 +72,7 @@ def test_the_head_and_the_foot_name_the_zone_and_lead_to_another() -> None:
     html = in_india("vera").get("/reviews/").content.decode()
     assert f'<span class="key">{PLACE}</span>' in html
     assert f"Times are those of {PLACE}." in html
-    assert 'href="/time-zone/?next=%2Freviews%2F"' in html
+    assert 'href="/time-zone/?next=/reviews/"' in html
     html = login("vera").get("/reviews/").content.decode()
     assert "Times are those of UTC." in html
     assert re.search(r"<time [^>]+>\d\d:\d\d:\d\d UTC</time></li>", html)
@@ -122,6 +122,7 @@ def test_exports_and_the_admin_stay_in_utc_and_nobody_inherits_a_zone() -> None:
     row = Intent.objects.get(pk=intent.pk)
     shown = text(lena, f"/admin/notifications/intent/{row.pk}/change/")
     assert formats.date_format(row.created_at, "DATETIME_FORMAT") in shown
+    assert "Times are those of UTC." in shown
     assert timezone.get_current_timezone_name() == "UTC"
 
 
@@ -132,8 +133,8 @@ def test_exports_and_the_admin_stay_in_utc_and_nobody_inherits_a_zone() -> None:
         ("Europe/Berlin", "13:03:10 UTC+1"),
         ("Asia/Shanghai", "20:03:10 UTC+8"),
         ("Asia/Kolkata", "17:33:10 UTC+5:30"),
-        ("America/St_Johns", "08:33:10 UTC-3:30"),
-        ("Pacific/Marquesas", "02:33:10 UTC-9:30"),
+        ("America/St_Johns", "08:33:10 UTC\N{MINUS SIGN}3:30"),
+        ("Pacific/Marquesas", "02:33:10 UTC\N{MINUS SIGN}9:30"),
         ("Asia/Kathmandu", "17:48:10 UTC+5:45"),
     ],
 )
