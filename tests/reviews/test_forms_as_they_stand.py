@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from html.parser import HTMLParser
 from typing import Any
 
@@ -155,3 +156,18 @@ def test_a_retry_of_all_that_a_filter_lists_leaves_the_rest_alone(settings: Any)
     assert sorted(provider.seen) == [one.pk for one in wanted]
     assert {now(one).state for one in wanted} == {"accepted"}
     assert [now(one).seq for one in (*others, late)] == [one.seq for one in (*others, late)]
+
+
+def test_a_plan_of_more_than_an_hour_ago_offers_no_start_and_takes_none() -> None:
+    lena, made = login("lena"), make_cases(2)
+    bulk = planned(made)
+    start = f"/reviews/bulk/{bulk.pk}/start"
+    sent = read(lena, f"/reviews/bulk/{bulk.pk}/").fields[start]
+    sent |= {"reason_code": "provider_recovered", "rate": "5", "canary": "5", "max_bad": "20"}
+    BulkRun.objects.using("owner").update(planned_at=bulk.planned_at - timedelta(minutes=61))
+    assert start not in read(lena, f"/reviews/bulk/{bulk.pk}/").fields
+    refused = lena.post(start, sent)
+    assert refused.status_code == 409
+    assert "more than an hour old" in refused.content.decode()
+    assert BulkRun.objects.get().run is None
+    assert [now(one).seq for one in made] == [one.seq for one in made]
