@@ -177,6 +177,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
+    "reviews.zone.Zone",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -193,6 +194,7 @@ _CONTEXT: Final = (
     "django.contrib.messages.context_processors.messages",
     "django.template.context_processors.i18n",
     "reviews.theme.context",
+    "reviews.zone.context",
 )
 TEMPLATES = [
     {

@@ -10,7 +10,7 @@ from django.views.generic import RedirectView
 
 from notifications.metrics import metrics
 from notifyops import probes
-from reviews import theme
+from reviews import theme, zone
 from reviews.signin.login import Login
 
 urlpatterns = [
@@ -25,6 +25,7 @@ urlpatterns = [
     path("login/", Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("theme/", theme.choose, name="set_theme"),
+    path("time-zone/", zone.choose, name="set_zone"),
     path("i18n/", include("django.conf.urls.i18n")),
     # Asked for by browsers on pages that name no icon, such as an answer in plain text.
     path("favicon.ico", RedirectView.as_view(url=static("favicon.svg"), permanent=True)),

@@ -29,6 +29,7 @@ from reviews import (
     rules,
     shield,
     story,
+    times,
 )
 from reviews.done_words import done_sentence
 from reviews.forms import SPANS, Typed, VerbForm, choices, verb_form
@@ -39,11 +40,7 @@ from reviews.refusals import Sentence, UnknownCase
 from reviews.situation import EARLIER, Situation, situation_of
 from reviews.standing import Standing
 from reviews.ways import BARRED
-from reviews.words import (
-    DELIVERY,
-    KNOWN,
-    STATES,
-)
+from reviews.words import DELIVERY, KNOWN, STATES
 
 
 def read(intent_id: int, person: Person, standing: Standing, typed: Typed | None = None) -> dict[str, Any]:
@@ -150,7 +147,7 @@ def _undo_left_ms(intent: Intent, now: datetime) -> int:
 def done_notice(done: Done) -> str:
     """Say what was done, or that this very form did it before, and when."""
     if done.repeated:
-        return _("Already done by you at %(at)s UTC; nothing was done twice.") % {"at": f"{done.at:%H:%M:%S}"}
+        return _("Already done by you at %(at)s; nothing was done twice.") % {"at": times.clock(done.at)}
     return str(done_sentence(done))
 
 

@@ -45,6 +45,7 @@ SHORTCUTS: Final[tuple[tuple[str, Sentence], ...]] = (
     ("a", _("the button that takes the case")),
     ("p", _("the button that asks the provider")),
     ("r, 1–6, Enter", _("the retry's form, its reason, and the order")),
+    ("r", _("on the groups: to the plan for the row, or for the first one")),
     ("c", _("the closing's form")),
     ("e", _("the form that corrects the address")),
     ("w", _("the withdrawal's form")),

@@ -18,7 +18,7 @@ from notifications.policy.codes import OWN_CODES, SERVICE_NAMES
 from notifications.policy.cures import BY_CAUSE, CURES
 from notifications.policy.windows import Protection, protection
 from notifications.states import DeliveryStatus, Known, State
-from reviews import code_labels
+from reviews import code_labels, times
 from reviews.refusals import Sentence
 
 # More numbers than this nobody reads.
@@ -147,7 +147,7 @@ def _sentence_of_known(intent: Intent, now: datetime, told: Told) -> str:
         )
     opening = _opening(told.unclear)
     if protection(intent.safe_until, now) is Protection.OPEN and intent.safe_until is not None:
-        until = {"until": f"{intent.safe_until:%Y-%m-%d %H:%M} UTC", "left": span(intent.safe_until - now)}
+        until = {"until": times.clock(intent.safe_until, "%Y-%m-%d %H:%M"), "left": span(intent.safe_until - now)}
         return opening + " " + gettext("The same key protects you until %(until)s (%(left)s left).") % until
     return opening + " " + gettext("No key protects a repeat any more: a retry could be a second message.")
 

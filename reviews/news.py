@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from notifications.models import Intent, LogEntry
 from notifications.states import State
-from reviews import groups_page
+from reviews import gone, groups_page, times
 from reviews.filters import QueueFilter
 from reviews.models import HOLDING, Review
 from reviews.person import Person
@@ -98,7 +98,9 @@ def read(asked: Asked, standing: Standing, person: Person) -> dict[str, Any]:
     words = [said] if said else []
     words += [_stands_otherwise(asked.stands, standing)] if asked.stands != standing.key else []
     # Counts go as they are read; what stands behind the cap is not counted.
-    return {"new": min(new, CAP), "changed": changed, "text": _(". ").join(words), "at": f"{standing.now:%H:%M:%S}"}
+    found = {"new": min(new, CAP), "changed": changed, "text": _(". ").join(words), "at": f"{standing.now:%H:%M:%S}"}
+    left = gone.told(asked.shown) if asked.of == "queue" and changed else []
+    return found | ({"left": left} if left else {})
 
 
 def shown(pairs: Iterable[tuple[int, int]]) -> str:
@@ -170,7 +172,7 @@ def _case(asked: Asked, _standing: Standing, _person: Person) -> tuple[int, int,
     facts = {
         "who": person_name(last.actor),
         # An age would grow old on a page that stays as it is.
-        "at": f"{last.at:%H:%M:%S} UTC",
+        "at": times.clock(last.at),
         "what": ENTRIES.get(last.kind, last.kind),
     }
     if last.actor:

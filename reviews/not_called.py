@@ -7,10 +7,12 @@ from datetime import datetime
 from typing import Final
 
 from django.db import connection
+from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from notifications.models import Intent
+from reviews import times
 from reviews.refusals import Sentence
 from reviews.standing import Standing
 from reviews.words import PAUSED
@@ -35,11 +37,9 @@ FROM (
     WHERE i.id = %s
 ) f
 """
-_AGAIN: Final = _(
-    "The account “%(account)s” is not called now: this is done when it is called again, at %(until)s UTC."
-)
+_AGAIN: Final = _("The account “%(account)s” is not called now: this is done when it is called again, at %(until)s.")
 _MENDED: Final = _("The account “%(account)s” is not called until a person has mended it: this is done then.")
-_PAUSED: Final = _("A pause holds it until %(until)s UTC: this is done then, or when somebody resumes it.")
+_PAUSED: Final = _("A pause holds it until %(until)s: this is done then, or when somebody resumes it.")
 
 
 def when(intent_id: int, *, asks: bool) -> Sentence:
@@ -61,7 +61,7 @@ def waits(intent: Intent, standing: Standing) -> Iterator[str]:
     """Name what keeps it from being sent although it may be due: its account, and the pause that ends last."""
     for one in standing.circuits:
         if one.account_id == intent.account_id:
-            until = f"{one.until:%Y-%m-%d %H:%M:%S} UTC" if one.until else gettext("a person has mended it")
+            until = times.clock(one.until, "%Y-%m-%d %H:%M:%S") if one.until else gettext("a person has mended it")
             words = {"account": one.account, "until": until, "code": one.code}
             yield gettext("It waits: the account “%(account)s” is not called until %(until)s (%(code)s).") % words
     holding = [one for one in standing.pauses if one.holds(intent)]
@@ -72,4 +72,5 @@ def waits(intent: Intent, standing: Standing) -> Iterator[str]:
 
 
 def _at(until: datetime, now: datetime) -> str:
-    return f"{until:%H:%M:%S}" if until.date() == now.date() else f"{until:%Y-%m-%d %H:%M}"
+    is_today = timezone.localtime(until).date() == timezone.localtime(now).date()
+    return times.clock(until, "%H:%M:%S" if is_today else "%Y-%m-%d %H:%M")

@@ -21,6 +21,7 @@ from django.views.decorators.http import require_POST, require_safe
 from notifications.models import NotificationTypeRow, Pause, ProviderAccount
 from notifications.pausing import PauseRefused, close_circuit, pause, resume, standing
 from notifications.policy.reasons import MAX_REASON, MIN_REASON
+from reviews import times
 from reviews.access import console_page, login_needed
 from reviews.deed_words import PAUSE_REASONS
 from reviews.person import from_user
@@ -62,7 +63,7 @@ def begin(request: HttpRequest) -> HttpResponse:
         reason = given.get("reason_code", ""), given.get("reason", "")
         name = given.get("name", "").strip()
         made = pause(given.get("scope", ""), name, span=span or timedelta(), reason=reason, actor=_actor(request))
-        return format_lazy(_("Paused until {until} UTC."), until=f"{made.ends_at:%Y-%m-%d %H:%M}")
+        return format_lazy(_("Paused until {until}."), until=times.clock(made.ends_at, "%Y-%m-%d %H:%M"))
 
     return _done(request, MAY_PAUSE, work)
 

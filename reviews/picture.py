@@ -11,7 +11,7 @@ from unicodedata import east_asian_width
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from reviews import hints
+from reviews import hints, times
 from reviews.refusals import Sentence
 from reviews.story import Attempt
 from reviews.words import STATES, Badge
@@ -92,7 +92,7 @@ def _stop(place: int, attempt: Attempt, before: Attempt | None) -> Stop:
         _MARGIN + place * _STEP,
         attempt.outcome or _RUNNING,
         f"{attempt.number}{attempt.key} · {how}",
-        f"{attempt.started_at:%H:%M:%S}",
+        times.plain(attempt.started_at),
         gap=_gap(waited) if before else "",
     )
 

@@ -10,6 +10,7 @@ from notifications.models import Intent
 from notifications.policy.causes import UNPREPARED
 from notifications.policy.windows import Protection, protection
 from notifications.states import Known
+from reviews import times
 
 
 def risk(intent: Intent, now: datetime, absent_at: datetime | None = None) -> str:
@@ -29,9 +30,9 @@ def risk(intent: Intent, now: datetime, absent_at: datetime | None = None) -> st
         return gettext("Risk: low. The same key and bytes go out again; the provider answers as it did before.")
     if absent_at is not None:
         return gettext(
-            "Risk: medium. No key protects this any more. At %(at)s UTC the provider did not have the message; "
+            "Risk: medium. No key protects this any more. At %(at)s the provider did not have the message; "
             "if it has taken it all the same, the recipient gets it twice."
-        ) % {"at": f"{absent_at:%H:%M:%S}"}
+        ) % {"at": times.clock(absent_at)}
     return ""
 
 

@@ -13,6 +13,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from notifications.states import FINAL, Found, Known, State
+from reviews import times
 from reviews.door_words import NEVER_RETRIED, REFUSED_BY_THE_DOOR
 from reviews.evidence import PAUSE
 from reviews.holds import Held
@@ -81,10 +82,10 @@ def not_permitted(verb: str) -> NotPermitted:
 def taken(held: Held, person: Person) -> TakenByOther:
     """Give the refusal of what somebody else looks after, in words for who may take it over and for who may not."""
     if "take_over" in person.verbs:
-        sentence = _("{who} has taken this case until {until} UTC: ask them, wait for it, or take it over first.")
+        sentence = _("{who} has taken this case until {until}: ask them, wait for it, or take it over first.")
     else:
-        sentence = _("{who} has taken this case until {until} UTC: ask them, wait for it, or have a lead take it over.")
-    return TakenByOther(format_lazy(sentence, who=person_name(held.by), until=f"{held.until:%H:%M}"))
+        sentence = _("{who} has taken this case until {until}: ask them, wait for it, or have a lead take it over.")
+    return TakenByOther(format_lazy(sentence, who=person_name(held.by), until=times.clock(held.until, "%H:%M")))
 
 
 def _reopen(situation: Situation, now: datetime) -> Refused | None:

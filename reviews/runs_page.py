@@ -18,12 +18,13 @@ from notifications import run_wishes, works
 from notifications.models import Run, RunItem
 from notifications.models.run import UNFINISHED
 from reviews.access import console_page, login_needed
+from reviews.bulk.models import BulkRun
 from reviews.bulk.order import KIND
 from reviews.bulk.words import MIXED
 from reviews.person import from_user
 from reviews.replies import fragment_or_page, wants_fragment
 from reviews.standing import Standing
-from reviews.words import RUNS, Badge
+from reviews.words import RUNS, VERBS, Badge
 
 SHOWN: Final = 50
 STEER: Final = "notifications.steer_run"
@@ -36,7 +37,8 @@ def index(request: HttpRequest, standing: Standing) -> HttpResponse:
     """List the newest runs."""
     runs = list(Run.objects.order_by("-pk")[:SHOWN])
     short = works.shortfalls([run.pk for run in runs])
-    newest = [_told(run, short.get(run.pk, {})) for run in runs]
+    names = _names(runs)
+    newest = [_told(run, short.get(run.pk, {})) | {"title": names.get(run.pk, run.title)} for run in runs]
     return fragment_or_page(request, "runs", {"standing": standing, "runs": newest, "limit": SHOWN})
 
 
@@ -77,6 +79,14 @@ def steer(request: HttpRequest, run_id: int, word: str) -> HttpResponse:
     response = HttpResponseRedirect(reverse("reviews:run", args=[run_id]))
     response.status_code = 303
     return response
+
+
+def _names(runs: list[Run]) -> dict[int, str]:
+    """Name the runs in bulk as their own pages do: a run keeps what it was called where it was ordered."""
+    verbs = BulkRun.objects.filter(run__in=[run.pk for run in runs if run.kind == KIND])
+    name = _("%(verb)s in bulk, number %(n)s")
+    found = verbs.values_list("run_id", "verb", "pk")
+    return {run_id: name % {"verb": VERBS[verb], "n": number} for run_id, verb, number in found if run_id is not None}
 
 
 def _told(run: Run, short: Mapping[str, int]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from notifications.states import FINAL, Found, Known, State
+from reviews import times
 from reviews.person import Person, identity
 from reviews.refusals import NotAllowedNow, NotPermitted, Refused, Sentence, TakenByOther
 from reviews.situation import Situation
@@ -195,10 +196,10 @@ def take(situation: Situation, person: Person, now: datetime) -> Refused | None:
     if held is None or not held.keeps_out(person, now):
         return _not_in_review("take", situation)
     if "take_over" in person.verbs:
-        sentence = _("{who} has this case until {until} UTC: you may take it over, with a reason.")
+        sentence = _("{who} has this case until {until}: you may take it over, with a reason.")
     else:
-        sentence = _("{who} has this case until {until} UTC: a lead may take it over, with a reason.")
-    return TakenByOther(format_lazy(sentence, who=person_name(held.by), until=f"{held.until:%H:%M}"))
+        sentence = _("{who} has this case until {until}: a lead may take it over, with a reason.")
+    return TakenByOther(format_lazy(sentence, who=person_name(held.by), until=times.clock(held.until, "%H:%M")))
 
 
 def release(situation: Situation, person: Person, now: datetime) -> Refused | None:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from notifications.models import LogEntry
 from notifications.states import DeliveryStatus, EntryKind, Found, Known, Outcome, State
+from reviews import times
 from reviews.refusals import Sentence
 
 
@@ -225,7 +226,7 @@ def changed_sentence(news: Sequence[LogEntry]) -> Sentence:
     facts = {
         "what": ENTRIES.get(last.kind, last.kind),
         "who": person_name(last.actor) or last.worker or gettext("the system"),
-        "at": f"{last.at:%H:%M:%S} UTC",
+        "at": times.clock(last.at),
         "state": STATES[last.to_state].word,
     }
     return (

@@ -126,3 +126,9 @@ document.addEventListener("formdata", (event) => {
 });
 document.addEventListener("DOMContentLoaded", () => { offerCopies(); askForTexts(); countDown(); });
 document.addEventListener("htmx:afterSettle", askForTexts);
+
+// The server writes times in the device's zone, which only a script can tell it; from the next page on.
+const device = Intl.DateTimeFormat().resolvedOptions().timeZone;
+if (device && !document.cookie.split("; ").includes(`device_zone=${device}`)) {
+  document.cookie = `device_zone=${device}; path=/; max-age=31536000; samesite=lax${location.protocol === "https:" ? "; secure" : ""}`;
+}

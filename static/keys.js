@@ -28,6 +28,12 @@ const follow = (selector) => {
   if (link) link.click();
   return Boolean(link);
 };
+// A plan is only shown: the row's where one is chosen, else the first one's.
+const plan = () => {
+  const link = (current() ?? document).querySelector("a.plan");
+  if (link) link.click();
+  return Boolean(link);
+};
 const KEYS = {
   "/": () => focus("input[name=q]"),
   j: () => move(1),
@@ -35,7 +41,7 @@ const KEYS = {
   x: pick,
   a: () => focus("#take button"),
   p: () => focus("#query button"),
-  r: () => focus("#retry select") || focus("#retry button"),
+  r: () => focus("#retry select") || focus("#retry button") || plan(),
   c: () => focus("#close select") || focus("#close button"),
   e: () => focus("#correct input:not([type=hidden])"),
   w: () => focus("#withdraw select"),

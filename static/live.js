@@ -15,6 +15,7 @@ let everyTimer = 0;
 let againTimer = 0;
 let soonTimer = 0;
 let askedAt = -ASK_EVERY_MS;
+let left = []; // what became of rows that the list still shows
 
 function say(text, { offer = false, isTrouble = false } = {}) {
   const live = line();
@@ -45,6 +46,7 @@ async function ask() {
   }
   if (line()?.dataset.ask !== url) return; // the page was shown anew meanwhile
   if (found) {
+    left = found.left ?? [];
     say(found.text, { offer: found.text !== "" });
     if (!stream) listen(); // the answer says that the login stands
   } else if (answer && [286, 401, 403].includes(answer.status)) {
@@ -157,7 +159,10 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 
 document.addEventListener("htmx:afterSwap", () => {
   const live = line();
-  if (live && kept) restore(kept);
+  if (live && kept) {
+    tellGone();
+    restore(kept);
+  }
   kept = null;
   if (!live) return;
   const [head, now] = [document.querySelector("header .standing time"), live.querySelector("time")];
@@ -168,6 +173,20 @@ document.addEventListener("htmx:afterSwap", () => {
   if (live.dataset.heard === "no" && stream) hush();
   listen();
 });
+
+// Who asked for what is new learns who took the rows that are not there any more.
+function tellGone() {
+  const place = document.getElementById("gone");
+  for (const one of place ? left : []) {
+    const link = document.createElement("a");
+    link.href = one.url;
+    link.textContent = one.text;
+    const line = document.createElement("p");
+    line.append(link);
+    place.append(line);
+  }
+  left = [];
+}
 
 function restore(before) {
   for (const box of document.querySelectorAll("input[name=id]")) if (before.ticked.has(box.value)) box.checked = true;

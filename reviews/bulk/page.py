@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.db import connection
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef
 from django.http import QueryDict
 from django.urls import reverse
 
@@ -122,8 +122,13 @@ def _plan(bulk: BulkRun, person: Person, now: datetime) -> dict[str, Any]:
         else:
             risks[risk] = risks.get(risk, 0) + count
             places[workspace] = places.get(workspace, 0) + count
-    sample = BulkItem.objects.filter(bulk=bulk, outcome="left").order_by("place")[:SAMPLE]
+    left = BulkItem.objects.filter(bulk=bulk, outcome="left")
+    sample = left.order_by("place")[:SAMPLE]
+    before = Review.objects.filter(intent=OuterRef("intent"), action="retry", outcome="done")
+    by_hand = left.filter(Exists(before)).count() if bulk.verb == "retry" else 0
     return {
+        "by_hand": by_hand,
+        "by_hand_shown": f"{by_hand:,}",
         "risks": [(words.RISKS.get(risk, risk), count) for risk, count in risks.items()],
         "excluded": [(judge.why(code), count) for code, count in sorted(excluded.items(), key=lambda one: -one[1])],
         "workspaces": sorted(places.items(), key=lambda one: (-one[1], one[0]))[:20],

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from notifications.models import Run
-from reviews import groups_page, listing, news, queue
+from reviews import groups_page, listing, news, queue, times
 from reviews.access import console_page, login_needed
 from reviews.bulk import deeds, follow, limits, order, page, plan
 from reviews.person import from_user
@@ -126,8 +126,8 @@ def start(request: HttpRequest, bulk_id: int) -> HttpResponse:
     except Refused as refused:
         return _refused(request, bulk_id, refused)
     if not is_new:
-        at = f"{bulk.since:%H:%M:%S}"
-        notice = _("Already started by you at %(at)s UTC; nothing was started twice.") % {"at": at}
+        at = times.clock(bulk.since) if bulk.since else ""
+        notice = _("Already started by you at %(at)s; nothing was started twice.") % {"at": at}
         return _after(request, bulk_id, notice=notice)
     messages.success(request, _("Ordered. A worker begins within seconds; what comes of it shows below."))
     return _see(reverse("reviews:bulk", args=[bulk_id]))

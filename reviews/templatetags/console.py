@@ -15,7 +15,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from reviews import hints, icons, news
+from reviews import hints, icons, news, times
 from reviews.standing import Standing
 from reviews.words import Badge
 
@@ -25,15 +25,23 @@ _PARTS: Final = re.compile(r"[^._]*[._]+|[^._]+")
 
 @register.simple_tag
 def when(at: datetime | None, now: datetime) -> SafeString | str:
-    """Give a moment as UTC with its age; both as text, since a title is out of reach on a phone."""
+    """Give a moment in the reader's zone with its age; both as text, since a title is out of reach on a phone."""
     if at is None:
         return "–"
-    return format_html(
-        '<time datetime="{}">{} UTC</time> <span class="age">{}</span>',
-        at.isoformat(),
-        f"{at:%Y-%m-%d %H:%M:%S}",
-        age(at, now),
-    )
+    return format_html('{} <span class="age">{}</span>', moment(at, "%Y-%m-%d %H:%M:%S"), age(at, now))
+
+
+@register.simple_tag
+def moment(at: datetime, form: str) -> SafeString:
+    """Give a moment in the reader's zone, whose day a narrow column does not break at its hyphens."""
+    day, _space, rest = times.clock(at, form).partition(" ")
+    return format_html('<time datetime="{}"><span>{}</span> {}</time>', at.isoformat(), day, rest)
+
+
+@register.filter
+def clock(at: datetime, form: str = "%H:%M:%S") -> str:
+    """Give a moment in the reader's zone, with the zone."""
+    return times.clock(at, form)
 
 
 @register.filter

@@ -56,6 +56,16 @@ class Hand:
         self.interactions.append(f"click “{name}”")
         self.page.locator("main").get_by_text(name).first.click()
 
+    def choose(self, place: str, code: str) -> None:
+        """Choose from a list with the mouse."""
+        self.interactions.append(f"choose {code}")
+        self.page.select_option(place, code)
+
+    def point(self, place: str) -> None:
+        """Click a field or a button."""
+        self.interactions.append(f"click {place}")
+        self.page.click(place)
+
     def write(self, text: str, into: str) -> None:
         """Write where the focus stands."""
         expect(self.page.locator(into)).to_be_focused()
@@ -181,6 +191,56 @@ def test_one_bad_configuration_with_400_cases(chromium: Chromium, site: str, rec
     bulk = BulkRun.objects.get()
     assert (bulk.eligible_count, bulk.reason_code, bulk.run is not None) == (400, "configuration_fixed", True)
     tell(record_property, "400 of one configuration", hand, took)
+
+
+def test_with_the_mouse_alone_each_takes_no_more(chromium: Chromium, site: str, record_property: Any) -> None:
+    make_person("lena")
+    unknown, bounce, withdrawn = (make_case(steps) for steps in (cases.UNKNOWN, cases.BOUNCED, cases.NOT_SENT))
+
+    def retry(hand: Hand) -> None:
+        hand.choose("#retry select", "provider_recovered")
+        hand.point("#retry button")
+        told(hand, "Retry queued")
+
+    def correct(hand: Hand) -> None:
+        hand.point("#address-correct")
+        hand.write("bea@example.com", "#address-correct")
+        hand.point("#text-correct")
+        hand.write(SAID, "#text-correct")
+        hand.point("#correct button")
+        told(hand, "Closed, and owed to the other address")
+
+    def withdraw(hand: Hand) -> None:
+        hand.choose("#withdraw select", "sent_in_error")
+        hand.point("#text-withdraw")
+        hand.write(SAID, "#text-withdraw")
+        hand.point("#withdraw button")
+        told(hand, "Withdrawn")
+
+    journeys = (("retry", unknown, retry), ("correct", bounce, correct), ("withdraw", withdrawn, withdraw))
+    for verb, intent, steps in journeys:
+        hand, took = play(chromium, site, "lena", f"/reviews/{intent.pk}/", steps)
+        decided(intent, verb)
+        tell(record_property, f"{verb}, mouse alone", hand, took)
+
+
+def test_with_the_keys_alone_400_cases_take_no_more(chromium: Chromium, site: str, record_property: Any) -> None:
+    make_person("lena")
+    make_cases(201, WRONG)  # from here on the number is typed; how many more there are changes no step
+    account = ProviderAccount.objects.get()
+    ConfigRevision.objects.create(account=account, revision=2, actor="user:lena", reason="New sender.", after={})
+
+    def steps(hand: Hand) -> None:
+        hand.press("r")
+        expect(hand.page.locator("main button.primary")).to_be_focused()
+        hand.press("Enter")
+        hand.write("201", "#typed")
+        hand.press("Enter")
+        expect(hand.page.get_by_role("heading", name="Progress")).to_be_visible()
+
+    hand, took = play(chromium, site, "lena", "/reviews/groups/", steps)
+    assert BulkRun.objects.get().reason_code == "configuration_fixed"
+    tell(record_property, "all of one configuration, keys", hand, took)
 
 
 def test_what_is_typed_into_a_text_is_no_order_until_control_and_enter(chromium: Chromium, site: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -246,3 +247,21 @@ def test_the_line_is_clean_for_axe_and_fits_in_both_languages(chromium: Chromium
         return found + faults(page)
 
     assert chromium.run(work, viewport={"width": width, "height": 800}, color_scheme=theme) == []
+
+
+def test_who_shows_what_is_new_learns_who_took_the_rows_that_left(chromium: Chromium, site: str) -> None:
+    first, second = (make_case(cases.UNKNOWN, f"r-{number}") for number in range(2))
+    make_person("olga")
+
+    def work(page: Page) -> None:
+        opened(page, site)
+        meanwhile(lambda: close(second))
+        expect(page.locator("#news")).to_have_text("1 changed")
+        assert page.locator("#gone").inner_text() == ""
+        page.keyboard.press(".")
+        told = page.locator("#gone a")
+        expect(told).to_have_text(re.compile(r"report-ready/r-1: handled by lena at .* \(Closed\)"))
+        assert told.get_attribute("href") == f"/reviews/{second.pk}/"
+        assert page.locator("table.cases tbody tr").get_attribute("id") == f"case-{first.pk}"
+
+    chromium.run(work, viewport={"width": 1280, "height": 800})

@@ -13,8 +13,9 @@ from notifications.models import ConfigRevision, Intent, ProviderAccount
 from reviews.bulk.models import BulkItem, BulkRun
 from reviews.models import Review
 from tests.reviews import cases
-from tests.reviews.bulk_cases import Provider, carried, make_cases, outcomes, planned, started
-from tests.reviews.cases import login, make_case
+from tests.reviews.bulk_cases import FAILS, Provider, carried, make_cases, outcomes, planned, started
+from tests.reviews.cases import go_on, login, make_case
+from tests.reviews.deciding import decide
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -195,3 +196,15 @@ def test_a_mended_configuration_releases_its_group_in_one_planned_run(settings: 
     bulk = BulkRun.objects.get()
     assert begin(client, bulk, reason_code="configuration_fixed").status_code == 303
     assert outcomes(carried(bulk, Provider(bulk))) == {"accepted": 3}
+
+
+def test_a_plan_says_how_many_were_retried_by_hand_before(settings: Any) -> None:
+    settings.NOTIFYOPS_UNDO_S = 0
+    first, second = make_cases(2)
+    decide("retry", first, "olga", "code_fixed", text="")
+    go_on(Intent.objects.get(pk=first.pk), *FAILS)
+    lena = login("lena")
+    said = "1 of these was retried by hand before."
+    assert said in html_of(lena, f"/reviews/bulk/{planned([first, second]).pk}/")
+    assert said not in html_of(lena, f"/reviews/bulk/{planned([second]).pk}/")
+    assert said not in html_of(lena, f"/reviews/bulk/{planned([first, second], verb='close').pk}/")

@@ -174,3 +174,29 @@ def test_a_stream_without_a_login_ends_quietly_and_its_page_is_told_why() -> Non
     assert (stream.status_code, stream.content) == (204, b"")
     told = Client().get("/reviews/live?of=queue", headers={"HX-Request": "true"})
     assert told.status_code == 286
+
+
+def test_a_row_that_left_is_told_with_who_when_and_what() -> None:
+    closed, moved, stays = (make_case(cases.UNKNOWN) for _ in range(3))
+    olga = login("olga")
+    page = line(olga, "/reviews/")
+    assert "left" not in asked(olga, page)
+    decide("close", now(closed), "lena", "duplicate", text="")
+    decide("wait", now(stays), "lena", text="", minutes=60)
+    found = asked(olga, page)
+    (one,) = found["left"]
+    assert one["url"] == f"/reviews/{closed.pk}/"
+    assert re.fullmatch(rf"{closed.notification_id}: handled by lena at \d\d:\d\d:\d\d UTC \(Closed\)", one["text"])
+    decide("retry", now(moved), "lena", "owner_asked", text="")
+    assert {each["url"] for each in asked(olga, page)["left"]} == {f"/reviews/{one.pk}/" for one in (moved, closed)}
+    assert "left" not in asked(olga, line(olga, "/reviews/groups/"))
+
+
+def test_of_many_rows_that_left_the_newest_five_are_told() -> None:
+    made = [make_case(cases.UNKNOWN) for _ in range(7)]
+    olga = login("olga")
+    page = line(olga, "/reviews/")
+    for intent in made:
+        decide("close", now(intent), "lena", "duplicate", text="")
+    found = asked(olga, page)
+    assert (found["changed"], len(found["left"])) == (7, 5)

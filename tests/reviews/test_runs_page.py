@@ -7,6 +7,7 @@ import re
 import pytest
 
 from notifications.models import Run, RunItem
+from tests.reviews.bulk_cases import make_cases, planned, started
 from tests.reviews.cases import login
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -94,3 +95,11 @@ def test_a_page_that_is_open_loses_its_buttons_when_the_run_ends() -> None:
     answer = client.get(f"/reviews/runs/{run.pk}/", headers={"HX-Request": "true"})
     assert answer["HX-Retarget"] == "#run"
     assert "Cancel for good" not in answer.content.decode()
+
+
+def test_a_run_in_bulk_is_named_in_the_readers_language_and_by_whom_in_plain() -> None:
+    started(planned(make_cases(2), "lena"), "lena")
+    html = login("lena").get("/reviews/runs/", headers={"Accept-Language": "zh-hans"}).content.decode()
+    assert re.search(r"<a [^>]+>\d+ · 批量重试，编号 \d+</a>", html)
+    assert "<span>lena</span>" in html
+    assert "user:lena" not in html

@@ -24,7 +24,7 @@ BEGIN, END = "<!-- begin: written by tests/safe -->\n", "<!-- end -->\n"
 PUBLIC = {
     *("home", "login", "api-openapi", "api-docs", "api-push-key", "healthz", "readyz", "metrics"),
     *("admin:login", "admin:logout"),
-    *("logout", "set_language", "set_theme"),
+    *("logout", "set_language", "set_theme", "set_zone"),
 }
 OWN = {"second_factor", "second_factor_enrol", "second_factor_picture", "second_factor_codes", "second_factor_off"}
 
