@@ -12,8 +12,20 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from notifications.delivery import rates
-from notifications.delivery.lease import Sent
-from notifications.delivery.outages import CLEAR, CONFIG, IS_OPEN, OPEN_OUTAGE, QUOTA, RAMP, REFUSALS, REOPEN, WAIT
+from notifications.delivery.lease import Lease, Sent
+from notifications.delivery.outages import (
+    CLEAR,
+    CONFIG,
+    IS_OPEN,
+    OPEN_OUTAGE,
+    PICK_KEEPS_S,
+    PROBED,
+    QUOTA,
+    RAMP,
+    REFUSALS,
+    REOPEN,
+    WAIT,
+)
 from notifications.delivery.shop import Shop
 from notifications.policy.breaker import LONGEST_TIMES, behind_the_first, is_answer, is_outage, is_unused
 from notifications.policy.retry import Decision, decide
@@ -148,6 +160,13 @@ async def _opened(connection: AsyncConnection[Any], shop: Shop, sent: Sent, stat
         logger.error(
             "circuit opened: %s (%s)", why, sent.result.code, extra={"action": "circuit_opened", "account": account}
         )
+
+
+async def hold_probes(connection: AsyncConnection[Any], leases: Sequence[Lease], lease_s: float) -> None:
+    """Keep the circuits of these probes closed to all others for a whole lease; in the claim's own transaction."""
+    accounts = sorted({lease.account_id for lease in leases if lease.probe})
+    if accounts and lease_s > PICK_KEEPS_S:
+        await connection.execute(PROBED, {"accounts": accounts, "lease_s": lease_s})
 
 
 async def _is_open(connection: AsyncConnection[Any], account: int) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
+from notifications.delivery.circuits import hold_probes
 from notifications.delivery.due import Due, given_bytes, set_roots, time_for
 from notifications.delivery.judge import judge_all
 from notifications.delivery.lease import ROOM_TO_RECORD_S, Lease, boot_clock
@@ -52,6 +53,7 @@ async def claim(
             due += await _close_lost(connection, shop, lost, worker)
         cases = await _prepared(connection, shop, due, worker)
         leases = await _claimed(connection, shop, cases, worker=worker, began=began)
+        await hold_probes(connection, leases, shop.rules.lease_s)
         limited = {one.account_id for one in picked if one.limited}
         if limited:
             counts = Counter(lease.account_id for lease in leases if lease.account_id in limited)

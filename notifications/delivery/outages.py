@@ -15,6 +15,13 @@ REOPEN: Final = (
     "UPDATE notifyops_private.notifications_circuit SET open_until = notifyops_private.clock_v1() "
     "WHERE account_id = ANY (%s::bigint[]) AND open_until < 'infinity'"
 )
+# The pick keeps a minute for the probe. Where a lease is longer, so is the call, and no second probe comes beside it.
+PROBED: Final = """
+UPDATE notifyops_private.notifications_circuit c
+SET open_until = greatest(c.open_until, notifyops_private.clock_v1() + make_interval(secs => %(lease_s)s))
+WHERE c.account_id = ANY (%(accounts)s::bigint[]) AND c.open_until < 'infinity'
+"""
+PICK_KEEPS_S: Final = 60.0
 IS_OPEN: Final = "SELECT open_until IS NOT NULL FROM notifyops_private.notifications_circuit WHERE account_id = %s"
 # Counted under the row's lock: of all loops together only the first few refusals go to a person.
 REFUSALS: Final = """

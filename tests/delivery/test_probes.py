@@ -39,3 +39,20 @@ def test_what_must_arrive_is_the_probe_only_where_it_is_protected_or_alone(
     (probe,) = place.claim()
     assert probe.probe
     assert place.intent(probe.id).report_id == probing
+
+
+def test_no_second_probe_comes_while_a_long_lease_may_still_call(place: Workplace) -> None:
+    place.enqueue_many(3)
+    place.sql(
+        "INSERT INTO notifyops_private.notifications_circuit (account_id, open_until, reason, openings, changed_at) "
+        "SELECT %s, t - interval '1 second', 'outage', 1, t FROM notifyops_private.clock_v1() t",
+        place.account,
+    )
+    shop = place.shop(lease_s=300.0, timeout_s=200.0)
+    (probe,) = place.claim(shop, worker="w1")
+    for waited_s in (61, 130):
+        place.later(waited_s)
+        assert place.claim(shop, worker="w2") == []
+    place.later(110)
+    (next_one,) = place.claim(shop, worker="w2")
+    assert (probe.probe, next_one.probe) == (True, True)
