@@ -19,11 +19,11 @@ from notifications.delivery.outages import (
     IS_OPEN,
     OPEN_OUTAGE,
     PICK_KEEPS_S,
+    PROBE_UNUSED,
     PROBED,
     QUOTA,
     RAMP,
     REFUSALS,
-    REOPEN,
     WAIT,
 )
 from notifications.delivery.shop import Shop
@@ -182,7 +182,9 @@ async def _closed(connection: AsyncConnection[Any], shop: Shop, sent: Sent) -> N
     if not probe and not (succeeded and account in shop.troubled):
         return
     if is_unused(sent.result):
-        await connection.execute(REOPEN, ([account],))
+        kept_s = max(PICK_KEEPS_S, shop.rules.lease_s)
+        values = {"account": account, "intent": sent.lease.id, "attempt": sent.lease.attempt, "kept_s": kept_s}
+        await connection.execute(PROBE_UNUSED, values)
         return
     cursor = await connection.execute(CLEAR, {"account": account, "probe": probe, "succeeded": succeeded})
     was_open = await cursor.fetchone()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from notifications.delivery.send import give_back
 from tests.delivery.test_circuits import refuse
 from tests.delivery.workplace import Workplace
 
@@ -56,3 +57,22 @@ def test_no_second_probe_comes_while_a_long_lease_may_still_call(place: Workplac
     place.later(110)
     (next_one,) = place.claim(shop, worker="w2")
     assert (probe.probe, next_one.probe) == (True, True)
+
+
+def test_a_probe_that_was_not_made_lets_no_other_in_beside_the_one_that_followed_it(place: Workplace) -> None:
+    """Its worker stood still: by the time it says so, its minute is over, and the next probe is under way."""
+    place.enqueue_many(3)
+    place.sql(
+        "INSERT INTO notifyops_private.notifications_circuit (account_id, open_until, reason, openings, changed_at) "
+        "SELECT %s, t - interval '1 second', 'outage', 1, t FROM notifyops_private.clock_v1() t",
+        place.account,
+    )
+    shop = place.shop(lease_s=120.0)
+    (first,) = place.claim(worker="w1", room=1)
+    place.record([give_back(first)], worker="w1")
+    (again,) = place.claim(shop, worker="w1", room=1)  # given back in its own time, it lets the next one come
+    place.later(125)
+    (other,) = place.claim(shop, worker="w2", room=1)
+    assert (again.probe, other.probe) == (True, True)
+    place.record([give_back(again)], shop, worker="w1")
+    assert place.claim(shop, worker="w3") == []
