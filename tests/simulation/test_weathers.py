@@ -10,7 +10,7 @@ from tests.simulation import kept
 from tests.simulation.database import Database
 from tests.simulation.faults import Coverage
 from tests.simulation.schedule import play
-from tests.simulation.weather import DOUBTS, EDGES, OUTAGES, Weather
+from tests.simulation.weather import DOUBTS, EDGES, HASTE, OUTAGES, STANDSTILLS, Weather
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 SIZE: Final = 10
@@ -19,6 +19,8 @@ TOLD: Final = {
     OUTAGES: ("weather × probe",),
     DOUBTS: ("deed × said_absent", "deed × retried_on_absence", "deed × sent_on_absence"),
     EDGES: ("weather × edge",),
+    STANDSTILLS: ("deed × said_absent", "deed × retried_on_absence"),
+    HASTE: ("deed × settled_by_asking",),
 }
 
 
