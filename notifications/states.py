@@ -229,7 +229,7 @@ _MOVING: dict[EntryKind, tuple[set[State], set[State], set[Who]]] = {  # from an
     EntryKind.CLOSED: (set(State) - FINAL - {State.SENDING}, {State.CLOSED}, {Who.PERSON}),
     EntryKind.REOPENED: ({State.CLOSED, State.ACCEPTED}, {State.NEEDS_REVIEW}, {Who.PERSON}),
     EntryKind.WITHDRAWN: (set(OPEN - {State.SENDING}), {State.CANCELLED}, {Who.PERSON, Who.INTAKE}),
-    EntryKind.SUPERSEDED: ({State.PENDING, State.RETRY}, {State.CANCELLED}, {Who.INTAKE}),
+    EntryKind.SUPERSEDED: ({State.PENDING, State.RETRY, State.NEEDS_REVIEW}, {State.CANCELLED}, {Who.INTAKE}),
 }
 _STATING: dict[EntryKind, tuple[set[State], set[Who]]] = {  # in any of these, by any of these; it stays where it is
     **dict.fromkeys((EntryKind.LATE, EntryKind.EVIDENCE), (set(State), {Who.WORKER})),

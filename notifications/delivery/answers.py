@@ -80,7 +80,7 @@ async def keep(
             entries = [_entry(types, one, each) for one in kept for each in one.after if each.kind is kind]
             _warn(kind, await append_async(connection, kind, entries, worker=worker))
         await _block(connection, kept)
-        await questions.answered(connection, [(one.row.id, _again_s(one)) for one in kept if one.is_answered])
+        await questions.answered(connection, [(one.row, _again_s(one)) for one in kept if one.is_answered])
         await questions.ask_again(connection, sorted(moved), _AT_ONCE_S)
         outlived = [one.row.id for one in judged if one.outlived]
         await questions.ask_again(connection, outlived, _AFTER_THE_CALL_S)

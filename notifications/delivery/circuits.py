@@ -13,8 +13,20 @@ from psycopg import AsyncConnection
 
 from notifications.delivery import rates
 from notifications.delivery.failover import has_fallback
-from notifications.delivery.lease import Sent
-from notifications.delivery.outages import CLEAR, CONFIG, IS_OPEN, OPEN_OUTAGE, QUOTA, RAMP, REFUSALS, REOPEN, WAIT
+from notifications.delivery.lease import Lease, Sent
+from notifications.delivery.outages import (
+    CLEAR,
+    CONFIG,
+    IS_OPEN,
+    OPEN_OUTAGE,
+    PICK_KEEPS_S,
+    PROBE_UNUSED,
+    PROBED,
+    QUOTA,
+    RAMP,
+    REFUSALS,
+    WAIT,
+)
 from notifications.delivery.shop import Shop
 from notifications.policy.breaker import LONGEST_TIMES, behind_the_first, is_answer, is_outage, is_unused
 from notifications.policy.failover import for_the_fallback
@@ -156,6 +168,13 @@ async def _opened(connection: AsyncConnection[Any], shop: Shop, sent: Sent, stat
         )
 
 
+async def hold_probes(connection: AsyncConnection[Any], leases: Sequence[Lease], lease_s: float) -> None:
+    """Keep the circuits of these probes closed to all others for a whole lease; in the claim's own transaction."""
+    accounts = sorted({lease.account_id for lease in leases if lease.probe})
+    if accounts and lease_s > PICK_KEEPS_S:
+        await connection.execute(PROBED, {"accounts": accounts, "lease_s": lease_s})
+
+
 async def _is_open(connection: AsyncConnection[Any], account: int) -> bool:
     cursor = await connection.execute(IS_OPEN, (account,))
     row = await cursor.fetchone()
@@ -169,7 +188,9 @@ async def _closed(connection: AsyncConnection[Any], shop: Shop, sent: Sent) -> N
     if not probe and not (succeeded and account in shop.troubled):
         return
     if is_unused(sent.result):
-        await connection.execute(REOPEN, ([account],))
+        kept_s = max(PICK_KEEPS_S, shop.rules.lease_s)
+        values = {"account": account, "intent": sent.lease.id, "attempt": sent.lease.attempt, "kept_s": kept_s}
+        await connection.execute(PROBE_UNUSED, values)
         return
     cursor = await connection.execute(CLEAR, {"account": account, "probe": probe, "succeeded": succeeded})
     was_open = await cursor.fetchone()

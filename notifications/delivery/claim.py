@@ -15,6 +15,7 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from notifications.delivery.attached import attach
+from notifications.delivery.circuits import hold_probes
 from notifications.delivery.due import Due, given_bytes, set_roots, time_for
 from notifications.delivery.judge import judge_all
 from notifications.delivery.lease import ROOM_TO_RECORD_S, Lease, boot_clock
@@ -54,10 +55,9 @@ async def claim(
             due += await _close_lost(connection, shop, lost, worker)
         cases = await _prepared(connection, shop, due, worker)
         leases = await _claimed(connection, shop, cases, worker=worker, began=began)
-        limited = {one.account_id for one in picked if one.limited}
-        if limited:
-            counts = Counter(lease.account_id for lease in leases if lease.account_id in limited)
-            await spend(connection, counts)
+        await hold_probes(connection, leases, shop.rules.lease_s)
+        if limited := {one.account_id for one in picked if one.limited}:
+            await spend(connection, Counter(lease.account_id for lease in leases if lease.account_id in limited))
         return leases
 
 

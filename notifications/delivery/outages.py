@@ -15,6 +15,22 @@ REOPEN: Final = (
     "UPDATE notifyops_private.notifications_circuit SET open_until = notifyops_private.clock_v1() "
     "WHERE account_id = ANY (%s::bigint[]) AND open_until < 'infinity'"
 )
+# The pick keeps a minute for the probe. Where a lease is longer, so is the call, and no second probe comes beside it.
+PROBED: Final = """
+UPDATE notifyops_private.notifications_circuit c
+SET open_until = greatest(c.open_until, notifyops_private.clock_v1() + make_interval(secs => %(lease_s)s))
+WHERE c.account_id = ANY (%(accounts)s::bigint[]) AND c.open_until < 'infinity'
+"""
+PICK_KEEPS_S: Final = 60.0
+# A probe that was not made lets the next one come, but not where its own time is over: then that one is under way.
+PROBE_UNUSED: Final = """
+UPDATE notifyops_private.notifications_circuit c SET open_until = notifyops_private.clock_v1()
+WHERE c.account_id = %(account)s AND c.open_until < 'infinity' AND c.open_until <= (
+    SELECT l.at + make_interval(secs => %(kept_s)s)
+    FROM notifyops_private.notifications_intent i JOIN notifyops_private.notifications_logentry l
+      ON l.intent_id = i.id AND l.month = i.month AND l.kind = 'claimed' AND l.attempt = %(attempt)s
+    WHERE i.id = %(intent)s)
+"""
 IS_OPEN: Final = "SELECT open_until IS NOT NULL FROM notifyops_private.notifications_circuit WHERE account_id = %s"
 # Counted under the row's lock: of all loops together only the first few refusals go to a person.
 REFUSALS: Final = """

@@ -116,11 +116,14 @@ WHERE (%(mode)s = '' OR EXISTS (
     WHERE p.intent_id = n.id AND p.generation = n.generation AND p.site_mode = %(mode)s))
 LIMIT 1
 """
+# What a person wants to know since the round began is not answered by it: that question stays, and is asked anew.
 _ANSWERED: Final = """
 UPDATE notifyops_private.notifications_question q
-SET asked_at = t.now, asked_count = least(q.asked_count + 1, 1000), wanted_by = NULL, wanted_at = NULL,
-    due_at = t.now + make_interval(secs => u.again_s)
-FROM unnest(%(ids)s::bigint[], %(again)s::double precision[]) AS u(id, again_s),
+SET asked_at = t.now, asked_count = least(q.asked_count + 1, 1000),
+    wanted_by = CASE WHEN u.since < q.wanted_at THEN q.wanted_by END,
+    wanted_at = CASE WHEN u.since < q.wanted_at THEN q.wanted_at END,
+    due_at = CASE WHEN u.since < q.wanted_at THEN q.due_at ELSE t.now + make_interval(secs => u.again_s) END
+FROM unnest(%(ids)s::bigint[], %(since)s::timestamptz[], %(again)s::double precision[]) AS u(id, since, again_s),
     (SELECT notifyops_private.clock_v1() AS now) t
 WHERE q.intent_id = u.id
 """
@@ -203,10 +206,10 @@ async def witness(
     return None if row is None else Witness(*row)
 
 
-async def answered(connection: AsyncConnection[Any], again: Sequence[tuple[int, float | None]]) -> None:
+async def answered(connection: AsyncConnection[Any], again: Sequence[tuple[Due, float | None]]) -> None:
     """Note that these were asked, and in how many seconds each is asked again; None: not by itself."""
-    ids, spans = [intent for intent, _ in again], [span for _, span in again]
-    await connection.execute(_ANSWERED, {"ids": ids, "again": spans})
+    ids, since = [row.id for row, _ in again], [row.now for row, _ in again]
+    await connection.execute(_ANSWERED, {"ids": ids, "since": since, "again": [span for _, span in again]})
 
 
 async def put_off(connection: AsyncConnection[Any], ids: Sequence[int], span_s: float) -> None:

@@ -6,5 +6,5 @@ from notifications.sqlfile import renewed
 
 
 class Migration(migrations.Migration):
-    dependencies = [("notifications", "0037_unblock")]
+    dependencies = [("notifications", "0038_replaced")]
     operations = [renewed("enqueue_v1", "notifyops_private.refuse_reused_v1")]

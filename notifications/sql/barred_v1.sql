@@ -130,8 +130,11 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, notifyops_private, pg_temp AS 
         WHEN 'lease_lost' THEN CASE WHEN i.next_attempt_at > t THEN 'lease_live' END
         WHEN 'expired' THEN CASE WHEN i.expires_at IS NULL OR i.expires_at > t THEN 'not_expired' END
         WHEN 'window_over' THEN CASE WHEN i.safe_until IS NULL OR i.safe_until > t THEN 'window_open' END
-        -- The look comes last: thousands may be superseded in one call.
+        -- Also what waits for a person, as long as it is certain that nothing of it was ever accepted. The look comes
+        -- last: thousands may be superseded in one call.
         WHEN 'superseded' THEN CASE WHEN i.first_ambiguous_at IS NOT NULL
+            OR (i.state = 'needs_review' AND (i.provider_message_id IS NOT NULL
+                OR coalesce(i.known, '') NOT IN ('awaiting_approval', 'not_sent', 'invalid')))
             OR ((i.generation > 1 OR i.manual OR i.notification_id LIKE '%~a%') AND doubted_v1(i.id)) THEN 'ambiguous' END
         WHEN 'undone' THEN CASE WHEN NOT i.manual THEN 'not_retried' END
         -- Only where nothing of the old generation can reach the recipient.

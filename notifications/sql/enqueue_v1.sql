@@ -204,6 +204,7 @@ DECLARE
     starts timestamptz;
     ends timestamptz;
     older bigint;
+    tried bigint;
     print bytea;
     commitment bytea;
     head bytea;
@@ -289,14 +290,29 @@ BEGIN
         RETURN;
     END IF;
 
-    IF options ->> 'supersedes' IS NOT NULL THEN
-        -- What a person went on with under a corrected address is what the caller means.
+    WHILE NOT singular LOOP
+        -- What a person went on with under a corrected address is what the caller means; also where that was done while
+        -- this waited for its lock.
         older := nullif(heir_v1(options ->> 'supersedes', space), new_id);
         IF older IS NULL THEN
             PERFORM refuse_v1('NO400', 'supersedes names no notification of this workspace', 'field: options.supersedes',
                 'Give the notification_id of one that stands in the same workspace, or leave it out.');
         END IF;
-    END IF;
+        EXIT WHEN older = tried;
+        tried := older;
+        -- What cannot be taken back any more (it left, or may have) stays; its successor is owed all the same.
+        -- A refusal gives the lock back, or this transaction would hold up the recording of the older one's answer.
+        BEGIN
+            SELECT a.refused INTO refusal FROM append_v1('superseded', jsonb_build_array(jsonb_build_object(
+                'id', older, 'to_state', 'cancelled', 'detail', jsonb_build_object('by', wanted)))) a;
+            IF refusal IS NOT NULL THEN
+                RAISE EXCEPTION SQLSTATE 'NO409';
+            END IF;
+        EXCEPTION WHEN SQLSTATE 'NO409' THEN
+            PERFORM check_intake_v1(refusal = 'role');
+        END;
+        EXIT WHEN refusal IS DISTINCT FROM 'move';
+    END LOOP;
     IF EXISTS (SELECT FROM notifications_intentkey k WHERE k.key = wanted AND k.workspace <> space) THEN
         suffix := '~w' || new_id;
     END IF;
@@ -314,19 +330,6 @@ BEGIN
     VALUES (new_id, btrim(recipient), commitment, data, options ->> 'locale', attached);
     IF attached IS NOT NULL THEN
         PERFORM keep_contents_v1(space, options -> 'attachments');
-    END IF;
-    IF older IS NOT NULL THEN
-        -- What cannot be taken back any more (it left, or may have) stays; its successor is owed all the same.
-        -- A refusal gives the lock back, or this transaction would hold up the recording of the older one's answer.
-        BEGIN
-            SELECT a.refused INTO refusal FROM append_v1('superseded', jsonb_build_array(jsonb_build_object(
-                'id', older, 'to_state', 'cancelled', 'detail', jsonb_build_object('by', wanted)))) a;
-            IF refusal IS NOT NULL THEN
-                RAISE EXCEPTION SQLSTATE 'NO409';
-            END IF;
-        EXCEPTION WHEN SQLSTATE 'NO409' THEN
-            PERFORM check_intake_v1(refusal = 'role');
-        END;
     END IF;
     IF kind.approval = 'required' THEN
         SELECT a.refused INTO refusal FROM append_v1('held', jsonb_build_array(jsonb_build_object(
@@ -363,6 +366,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, notifyops_privat
 #variable_conflict use_column
 DECLARE
     found notifications_intent;
+    tried bigint;
     done record;
 BEGIN
     PERFORM check_workspace_v1(space);
@@ -370,23 +374,28 @@ BEGIN
         PERFORM refuse_v1('NO400', 'reason must have 3 to 500 characters and no address or phone number',
             'field: reason', 'Refer to people by ID.');
     END IF;
-    -- Also where a person went on with it under a corrected address.
-    SELECT i.* INTO found FROM notifications_intent i WHERE i.id = heir_v1(wanted, space);
-    IF found.id IS NULL THEN
-        PERFORM refuse_v1('NO404', format('no notification "%s"', left(wanted, 200)), 'field: key',
-            'Give its notification_id, and its workspace where it has one.');
-    END IF;
-    -- A refusal gives the lock back: a caller's long transaction must not hold up the recording of the answer.
-    BEGIN
-        SELECT * INTO done FROM append_v1('withdrawn', jsonb_build_array(jsonb_build_object(
-            'id', found.id, 'to_state', 'cancelled', 'reason_code', 'business_cancelled',
-            'detail', jsonb_build_object('by', asker, 'reason', btrim(reason)))));
-        IF done.refused IS NOT NULL THEN
-            RAISE EXCEPTION SQLSTATE 'NO409';
+    LOOP
+        -- Also where a person went on with it under a corrected address, before this or while it waited for the lock.
+        SELECT i.* INTO found FROM notifications_intent i WHERE i.id = heir_v1(wanted, space);
+        IF found.id IS NULL THEN
+            PERFORM refuse_v1('NO404', format('no notification "%s"', left(wanted, 200)), 'field: key',
+                'Give its notification_id, and its workspace where it has one.');
         END IF;
-    EXCEPTION WHEN SQLSTATE 'NO409' THEN
-        PERFORM check_intake_v1(done.refused = 'role');
-    END;
+        EXIT WHEN found.id = tried;
+        tried := found.id;
+        -- A refusal gives the lock back: a caller's long transaction must not hold up the recording of the answer.
+        BEGIN
+            SELECT * INTO done FROM append_v1('withdrawn', jsonb_build_array(jsonb_build_object(
+                'id', found.id, 'to_state', 'cancelled', 'reason_code', 'business_cancelled',
+                'detail', jsonb_build_object('by', asker, 'reason', btrim(reason)))));
+            IF done.refused IS NOT NULL THEN
+                RAISE EXCEPTION SQLSTATE 'NO409';
+            END IF;
+        EXCEPTION WHEN SQLSTATE 'NO409' THEN
+            PERFORM check_intake_v1(done.refused = 'role');
+        END;
+        EXIT WHEN done.refused IS DISTINCT FROM 'move';
+    END LOOP;
     RETURN QUERY SELECT found.notification_id::text,
         CASE WHEN done.refused IS NULL THEN (
                 -- Read again, under the lock: an attempt may have ended since.

@@ -94,7 +94,7 @@ async def decide(world: World, process: Process) -> None:
     """Look at a case, think, decide on it by the console's own actions; whoever is refused looks again."""
     waits_for: int | None = None
     while True:
-        await asyncio.sleep(world.rng.choice((2.0, 5.0, 20.0) if not world.is_calm else (20.0, 40.0)))
+        await asyncio.sleep(world.rng.choice(world.weather.thinks_s if not world.is_calm else (20.0, 40.0)))
         await world.turn("person read")
         if world.calm_since is not None and world.scheduler.now - world.calm_since > PEOPLE_STAY_S:
             await world.finished.wait()
@@ -117,7 +117,9 @@ async def decide(world: World, process: Process) -> None:
         except (Refused, DatabaseError):
             world.refused += 1
             continue
-        lull = 0.0 if world.is_calm or verb == "query" else world.weather.lull
+        # Whoever orders last goes home: that lull ends no sooner when the faults have stopped.
+        lulls = code in world.weather.lull_after if world.weather.lull_after else not world.is_calm
+        lull = world.weather.lull if lulls and verb != "query" else 0.0
         if lull and world.rng.random() < lull:  # whatever was ordered waits for somebody who works
             world.scheduler.advance(LULL_S)
 
@@ -156,8 +158,10 @@ def _in_doubt(world: World, intent: Intent) -> tuple[tuple[str, str, str], ...] 
     if situation.open_request(now) is not None:
         return CONFIRM
     proof = situation.asked.proof
-    if proof is not None and world.rng.random() < 0.7:
+    if proof is not None and world.rng.random() < world.weather.trusts:
         return BY_PROOF.get(proof.answer)
+    if world.weather.trusts == 1.0:
+        return IN_DOUBT
     if situation.asked.last_answer == Found.INCONCLUSIVE and situation.is_past_window(now):
         return (*IN_DOUBT, *(RESEND,) * 4, *CHOICES[State.NEEDS_REVIEW])
     return (*IN_DOUBT, CLOSE) if intent.known == Known.ACCEPTED else (*IN_DOUBT, *CHOICES[State.NEEDS_REVIEW])

@@ -10,7 +10,7 @@ from tests.simulation import kept
 from tests.simulation.database import Database
 from tests.simulation.faults import Coverage
 from tests.simulation.schedule import play
-from tests.simulation.weather import DOUBTS, EDGES, FAILOVER, OUTAGES, Weather
+from tests.simulation.weather import DOUBTS, EDGES, FAILOVER, HASTE, OUTAGES, STANDSTILLS, Weather
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 SIZE: Final = 10
@@ -20,6 +20,8 @@ TOLD: Final = {
     DOUBTS: ("deed × said_absent", "deed × retried_on_absence", "deed × sent_on_absence"),
     EDGES: ("weather × edge",),
     FAILOVER: ("weather × failed_over", "weather × sent_by_spare", "weather × stayed_in_doubt"),
+    STANDSTILLS: ("deed × said_absent", "deed × retried_on_absence"),
+    HASTE: ("deed × settled_by_asking",),
 }
 
 

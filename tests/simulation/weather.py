@@ -27,8 +27,10 @@ class Weather:
 
     `keyed`: whether the provider keeps keys; None: by chance. `steady`: the database's clock is never put on or back.
     `foreign`: how often a desk's key is another team's. `lull`: how often nobody works for LULL_S after a person's
-    order. `at_edges`: a quiet time ends just before a key does. `fallback_after_s`: a second account takes over what
-    waits, once the first was not called for so long.
+    order; `lull_after`: only after an order for one of these reasons; none: after any. `at_edges`: a quiet time ends
+    just before a key does. `deaf`: how often no event ever comes. `trusts`: how often people act on the provider's word
+    as soon as they have it; where always, they ask about all that is in doubt. `thinks_s`: how long for.
+    `fallback_after_s`: a second account takes over what waits, once the first was not called for so long.
     """
 
     name: str
@@ -41,8 +43,12 @@ class Weather:
     steady: bool = True
     foreign: float = 0.2
     lull: float = 0.0
+    lull_after: frozenset[str] = frozenset()
     at_edges: bool = False
     fallback_after_s: float | None = None
+    deaf: float = 0.25
+    trusts: float = 0.7
+    thinks_s: tuple[float, ...] = (2.0, 5.0, 20.0)
 
     def plan(self, rng: Random, seed: int, coverage: Coverage) -> Plan:
         """Give the faults of one schedule in this weather."""
@@ -103,10 +109,36 @@ FAILOVER: Final = Weather(
     outage=(0.8, Call.LOST_ANSWER, 3, 8),
     fallback_after_s=5.0,
 )
-WEATHERS: Final = {one.name: one for one in (USUAL, OUTAGES, DOUBTS, EDGES, FAILOVER)}
+_FEW: Final = dict.fromkeys(CHANCES, 0.0) | {Fault.CRASH: 0.005}
+# Requests get lost, the provider says so, and what is ordered on its word waits for 40 minutes for somebody who works.
+STANDSTILLS: Final = Weather(
+    "standstills",
+    calls={Call.ACCEPTED: 60, Call.LOST_REQUEST: 40},
+    looks={Look.READ: 100},
+    chances=_FEW,
+    keyed=False,
+    foreign=0.0,
+    lull=0.9,
+    lull_after=frozenset({"evidence_not_sent"}),
+    deaf=1.0,
+    trusts=1.0,
+)
+# Answers get lost, no event tells what became of them, and people ask at once; half of the keys are another team's.
+HASTE: Final = Weather(
+    "haste",
+    calls={Call.ACCEPTED: 60, Call.LOST_ANSWER: 40},
+    looks={Look.READ: 100},
+    chances=_FEW,
+    keyed=False,
+    foreign=0.3,
+    deaf=1.0,
+    trusts=1.0,
+    thinks_s=(0.5, 2.0),
+)
+WEATHERS: Final = {one.name: one for one in (USUAL, OUTAGES, DOUBTS, EDGES, FAILOVER, STANDSTILLS, HASTE)}
 
 
 def of(seed: int) -> Weather:
     """Give the weather of a seed where many are searched: every fifth has one of its own."""
-    rare = (OUTAGES, DOUBTS, EDGES, FAILOVER)
+    rare = (OUTAGES, DOUBTS, EDGES, FAILOVER, STANDSTILLS, HASTE)
     return rare[seed // 5 % len(rare)] if seed % 5 == 4 else USUAL

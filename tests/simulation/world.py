@@ -203,7 +203,7 @@ def made(database: Database, seed: int, coverage: Coverage, mark: str, weather: 
             scheduler, keyed if weather.keyed is None else weather.keyed, channel, wires.lease_left_s
         ),
         account=database.new_account(channel),
-        courier=Courier(scheduler, wires.start, rng.random() < 0.25),
+        courier=Courier(scheduler, wires.start, rng.random() < weather.deaf),
         types=_types(confirm=rng.random() < 0.5),
         weather=weather,
     )
