@@ -68,7 +68,7 @@ REVIEW_CODES: Final[dict[str, str]] = {
     TOO_LARGE: "The prepared message is larger than the provider takes.",
     ATTACHMENTS_NOT_TAKEN: "The message has attachments, and this kind of account carries none.",
     ATTACHMENT_UNREACHABLE: "An attachment did not come from its address, as often as it was asked for.",
-    ATTACHMENT_REFUSED: "The address of an attachment does not give it, or leads elsewhere.",
+    ATTACHMENT_REFUSED: "The address of an attachment does not give it, or points elsewhere.",
     ATTACHMENT_MISMATCH: "What lies at the address of an attachment is not what was announced: other size or SHA-256.",
     ATTACHMENT_FORBIDDEN: "The address of an attachment belongs to a network that may not be asked, or has no TLS.",
     UNSUBSCRIBED: "The recipient unsubscribed from this kind of notification.",
