@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.contrib.auth.signals import user_logged_in
 from django.db.models.signals import post_migrate
 from django.utils.translation import gettext_lazy as _
@@ -24,7 +24,9 @@ class ReviewsConfig(AppConfig):
         from reviews.bulk import carry, outcomes, plan
         from reviews.signin import gate
 
-        post_migrate.connect(groups.refill, sender=self, dispatch_uid="reviews.groups")
+        # At the first of our apps: Django has then made no permission yet, and what is new can be told.
+        first = apps.get_app_config("notifications")
+        post_migrate.connect(groups.refill, sender=first, dispatch_uid="reviews.groups")
         # By whichever way somebody logs in, the session knows when it began.
         user_logged_in.connect(gate.begin, dispatch_uid="reviews.signin.begin")
         works.register(works.Work("bulk", outcomes.waiting, carry.carry, outcomes.shortfalls))

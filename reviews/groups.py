@@ -1,6 +1,7 @@
 """Who may do what: the three groups, made after every migrate where they are missing.
 
-A group that exists is left as it is: what an administrator changed stays changed.
+A group that exists is left as it is: what an administrator changed stays changed. Only a right that a new release
+brings comes to it, once: nobody can have decided about that yet.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from django.contrib.auth.management import create_permissions
 from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 from django.db import connections, router
+from django.db.models import QuerySet
 
 from reviews.models import OPERATOR_VERBS, Review
 
@@ -37,17 +39,18 @@ GROUPS: Final = {"Viewers": VIEWERS, "Operators": OPERATORS, "Leads": LEADS}
 
 
 def refill(sender: AppConfig, using: str, **_kwargs: Any) -> None:
-    """Make the groups that are missing in database `using`."""
+    """Make the groups that are missing in database `using`, and give the others the rights that are new there."""
     if not router.allow_migrate_model(using, Group):
         return
     tables = connections[using].introspection.table_names()
     if Review._meta.db_table not in tables or Group._meta.db_table not in tables:
         return  # migrated back to zero
+    before = set(_ours(using).values_list("codename", flat=True))
     permissions = _permissions(using)
     for name, codenames in GROUPS.items():
         group, is_new = Group.objects.using(using).get_or_create(name=name)
-        if is_new:
-            group.permissions.set([permissions[codename] for codename in codenames])
+        wanted = codenames if is_new else [codename for codename in codenames if codename not in before]
+        group.permissions.add(*(permissions[codename] for codename in wanted))
 
 
 def _permissions(using: str) -> dict[str, Permission]:
@@ -55,5 +58,8 @@ def _permissions(using: str) -> dict[str, Permission]:
     ContentType.objects.clear_cache()  # a flush has emptied the table under it
     for label in APPS:
         create_permissions(apps.get_app_config(label), verbosity=0, using=using)
-    found = Permission.objects.using(using).filter(content_type__app_label__in=APPS)
-    return {permission.codename: permission for permission in found}
+    return {permission.codename: permission for permission in _ours(using)}
+
+
+def _ours(using: str) -> QuerySet[Permission]:
+    return Permission.objects.using(using).filter(content_type__app_label__in=APPS)

@@ -138,3 +138,23 @@ def test_the_three_groups_are_made_again_after_a_flush_and_a_changed_one_stays(a
     groups.refill(apps.get_app_config("reviews"), using="owner")
     assert viewers.permissions.count() == 0
     assert set(Group.objects.get(name="Leads").permissions.values_list("codename", flat=True)) == set(groups.LEADS)
+
+
+@pytest.mark.django_db(databases=["default", "owner"])  # rolled back: permissions outlive a flush
+def test_a_right_that_a_release_brings_comes_once_to_the_groups_that_are_there() -> None:
+    from django.contrib.auth.models import Group, Permission
+    from django.core.management.sql import emit_post_migrate_signal
+
+    from reviews import groups
+
+    # One of each app, as a database of the release before lacks them.
+    new = ("unblock_intent", "change_notificationtyperow")
+    leads = Group.objects.using("owner").get(name="Leads")
+    leads.permissions.remove(leads.permissions.get(codename="export_log"))
+    Permission.objects.using("owner").filter(codename__in=new).delete()
+    emit_post_migrate_signal(0, False, "owner")
+    assert set(leads.permissions.values_list("codename", flat=True)) == set(groups.LEADS) - {"export_log"}
+    leads.permissions.remove(leads.permissions.get(codename="unblock_intent"))
+    emit_post_migrate_signal(0, False, "owner")
+    assert not leads.permissions.filter(codename="unblock_intent").exists()
+    assert not Group.objects.using("owner").get(name="Operators").permissions.filter(codename__in=new).exists()
