@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from psycopg import AsyncConnection
 
+from notifications.delivery.lease import Sent
 from notifications.delivery.shop import Shop
 
 logger = logging.getLogger(__name__)
@@ -24,6 +26,18 @@ def has_fallback(shop: Shop, account_id: int) -> bool:
     """Say whether another account may take over from this one, and this host can use it."""
     account = shop.accounts.get(account_id)
     return account is not None and account.fallback in shop.accounts
+
+
+def of_its_own(shop: Shop, sent: Sent) -> Sent:
+    """Give the call without its word that the address is gone, where that holds for a stand-in alone.
+
+    A bot that takes over from another one knows none of that one's chats: it must not close them for both.
+    """
+    account = shop.accounts[sent.lease.account_id]
+    if not (sent.result.address_gone and account.provider.capabilities.knows_its_own):
+        return sent
+    stands_in = any(other.fallback == account.id for other in shop.accounts.values())
+    return replace(sent, result=replace(sent.result, address_gone=False)) if stands_in else sent
 
 
 async def fail_over(connection: AsyncConnection[Any], shop: Shop, *, worker: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from notifications.delivery.circuits import Decided, decision_of, is_news, refused_as_accounts, report, spared
-from notifications.delivery.failover import fail_over_refused
+from notifications.delivery.failover import fail_over_refused, of_its_own
 from notifications.delivery.late import contradict, keep_late, settle_by_late
 from notifications.delivery.lease import Lease, Sent
 from notifications.delivery.shop import Shop
@@ -33,7 +33,7 @@ async def record(connection: AsyncConnection[Any], shop: Shop, batch: Sequence[S
     Two loops that record at once must not wait for each other: a transaction locks circuits before it locks intents,
     and blocks of addresses last.
     """
-    for part in _rounds(batch):
+    for part in _rounds([of_its_own(shop, sent) for sent in batch]):
         pairs = [(sent, decision_of(shop, sent)) for sent in part]
         # What closes an address, as what refuses an account, is one with the results that say so.
         if refused_as_accounts(pairs) or any(sent.result.address_gone for sent in part):

@@ -43,9 +43,8 @@ class Message:
 
     `tags` travel to the provider and back in its receipts; `subject` holds no control characters. `prepared_at` is
     aware, by the database's clock, and given where the adapter's capabilities say that it dates its messages. `facts`
-    are for machines: the type, the ids and the caller's data, as JSON knows them; channels that people read have no use
-    for them. `short` is the type's short text, given where the capabilities want it, None where the type has none.
-    `expires_at` is aware, given where `prepared_at` is and the notification expires.
+    are for machines alone, as JSON knows them. `short` is the type's short text, where the capabilities want it; None
+    where the type has none. `expires_at` is aware, given where `prepared_at` is and the notification expires.
     """
 
     sender: str
@@ -108,9 +107,9 @@ class Capabilities:
     """What a provider promises; the engine decides from these, never from a provider's name.
 
     `dates_messages`: its bytes hold a time, so `prepare` wants `Message.prepared_at`. `wants_short`: `Message.short`.
-    `shares_fate`: one service answers for all messages of the account, so that what it says of its rate, its rules or
-    its health concerns all of them. Where each address is a service of its own, no answer stops the others.
+    `shares_fate`: what it says of its rate, rules or health concerns all; not so where each address is a service.
     `attachment_limit`: bytes of one message's attachments after encoding; 0: one that has some is stopped for a person.
+    `knows_its_own`: an address is known to the account that it turned to, whose word on it holds for no other account.
     """
 
     idempotency: Literal["none", "key", "collapse"]
@@ -127,6 +126,7 @@ class Capabilities:
     shares_fate: bool = True
     wants_short: bool = False
     attachment_limit: int = 0
+    knows_its_own: bool = False
 
 
 class Provider(Protocol):

@@ -38,6 +38,7 @@ CAPABILITIES: Final = Capabilities(
     receipts=frozenset(),
     max_recipients=1,
     rate_hint=30,  # core.telegram.org/bots/faq, "My bot is hitting limits": about 30 a second over all chats
+    knows_its_own=True,  # "chat not found" of a bot that nobody has started says nothing of another bot
 )
 MAX_TEXT: Final = 4096  # counted in UTF-16, as entities are
 _TOKEN: Final = re.compile(r"[0-9]{1,20}:[A-Za-z0-9_-]{20,100}")
