@@ -21,7 +21,8 @@ NEEDED: Final = FIELDS[:3]
 OPTION_NAMES: Final = frozenset(outbox.Options.__annotations__)
 # A file is a backlog: it must not hold up what is owed by the way. Where a line names another, that counts.
 PRIORITY: Final = "bulk"
-LARGEST_CELL: Final = 1024 * 1024  # four times what `data` may hold, so that the refusal is about the data
+# More than `data` and attachments with their content may hold, so that a refusal is about these, and names its line.
+LARGEST_CELL: Final = 16 * 1024 * 1024
 # Bytes that are no UTF-8, as the file's decoder hands them on.
 _NO_UTF8: Final = re.compile("[\udc80-\udcff]")
 # PostgreSQL's jsonb would keep the last of two equal keys in silence.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, Final, TextIO
 
 from django.db import connection
@@ -18,6 +17,8 @@ from notifications.models import RunItem
 
 # Large enough that the calls cost little, small enough that the bar moves.
 BATCH: Final = 1000
+# So much text makes a batch fuller than any number of lines does: the database takes 268 MB in one call, and no more.
+BATCH_TEXT: Final = 16_000_000
 # A line that was found bad when the file was checked, and one that the database refused.
 INVALID_LINE: Final = "invalid_line"
 REFUSED_LINE: Final = "refused"
@@ -102,12 +103,24 @@ def _check(one: Import) -> int:
     return good
 
 
-def _batches(one: Import, *, behind: int) -> Iterator[list[Line]]:
-    """Read the good lines again: all of them at once might not fit into memory."""
+def batches(one: Import, *, behind: int) -> Iterator[list[Line]]:
+    """Read the good lines behind that number again: all of them at once might not fit into memory.
+
+    Each batch has up to BATCH lines, and up to BATCH_TEXT characters or one line.
+    """
     one.source.seek(0)
     bad = {line.number for line, _ in one.tally.rejected}
-    good = (line for line in read(one.source, one.form) if line.number > behind and line.number not in bad)
-    while batch := list(islice(good, BATCH)):
+    batch: list[Line] = []
+    size = 0
+    for line in read(one.source, one.form):
+        if line.number <= behind or line.number in bad:
+            continue
+        size += len(line.raw)
+        if batch and (len(batch) == BATCH or size > BATCH_TEXT):
+            yield batch
+            batch, size = [], len(line.raw)
+        batch.append(line)
+    if batch:
         yield batch
 
 
@@ -118,7 +131,7 @@ def _write_all(one: Import, advance: Callable[[int], None]) -> runs.Done:
     with connection.cursor() as cursor:
         # One file at a time: a batch has one order of writing, but two files may bring the same keys in any order.
         cursor.execute("SELECT pg_advisory_xact_lock(7805, 1)")
-    for batch in _batches(one, behind=0):
+    for batch in batches(one, behind=0):
         try:
             owed = outbox.enqueue_many(_items(batch))
         except outbox.EnqueueError:
@@ -142,7 +155,7 @@ def _write_each(one: Import, advance: Callable[[int], None]) -> None:
         advance(len(bad))
     behind = one.work.checkpoint["line"]
     _remember_refused(one, behind)
-    for batch in _batches(one, behind=behind):
+    for batch in batches(one, behind=behind):
         refused: list[tuple[Line, str]] = []
         one.work.step(lambda: _write_batch(batch, refused))  # noqa: B023
         one.tally.rejected += refused

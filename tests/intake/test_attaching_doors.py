@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from notifications import runs
+from notifications.cli.import_lines import read
+from notifications.cli.import_run import Bar, Import, Tally, batches
 from notifications.models import Blob, Content
 from tests.api.callers import caller, wish
 from tests.intake.attaching import LINK, PDF, attached, linked
@@ -108,3 +113,23 @@ def test_a_file_that_names_other_attachments_for_the_same_key_is_refused_before_
     assert [one["line"] for one in told] == [3, 4]
     assert "exists with other content" in told[0]["reason"]
     assert Content.objects.count() == 0
+
+
+def test_a_file_of_large_lines_is_written_few_at_a_time() -> None:
+    """In one call the database takes 268 MB: a thousand lines with an invoice each can be more."""
+    plain = {"notification_type": "report_ready", "report_id": "r-1", "recipient": "ana@example.com"}
+    long, short = (json.dumps(plain | {"data": {"title": "x" * size}}) + "\n" for size in (7_000_000, 10))
+    source = StringIO(long * 5 + short * 1001)
+    one = Import(source, "jsonl", Tally(), cast("runs.Running", None), cast("Bar", None))
+    one.tally.reject(next(read(StringIO(long), "jsonl")), "bad")
+    numbers = [[line.number for line in batch] for batch in batches(one, behind=2)]
+    assert [(batch[0], len(batch)) for batch in numbers] == [(3, 2), (5, 1000), (1005, 2)]
+
+
+def test_a_cell_holds_as_much_as_may_be_attached(tmp_path: Path) -> None:
+    table = tmp_path / "large.csv"
+    with table.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["notification_type", "report_id", "recipient", "data.title", "attachments"])
+        rows.writerow(["report_ready", "r-1", "ana@example.com", "Q3", json.dumps([attached(bytes(1_000_000))])])
+    assert notify("import", str(table)).out == "1 created, 0 were there already, 0 rejected\n"
