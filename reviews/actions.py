@@ -114,7 +114,7 @@ def _unblock(intent: Intent, order: Order, person: Person, text: str) -> Done:
     if not lifted:  # somebody was faster, or nothing is left of the address
         raise NotAllowedNow(rules.NOT_BLOCKED, word="not_blocked")
     review = Review(**review_fields("unblock", intent, order, person), outcome="done", action_token=order.token)
-    review.reason, review.seq_after = text, intent.seq
+    review.reason, review.seq_after, review.after = text, intent.seq, snapshot(intent)
     review.before = (review.before or {}) | {"blocked": ", ".join(sorted(lifted))}
     try:
         return write_review(review)

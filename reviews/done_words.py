@@ -10,6 +10,8 @@ from reviews.words import DONE, DONE_HELD, DONE_OTHERWISE
 
 # What was set aside is asked about when it comes back where this is known (delivery/discovery.py).
 ASKED_WHEN_BACK = frozenset({Known.UNKNOWN, Known.CONFLICT, Known.ACCEPTED})
+# The door retries none of these: a block that is lifted concerns what is sent later.
+NOT_RETRIED = frozenset({Known.BOUNCED, Known.SUPPRESSED})
 
 
 def done_sentence(done: Done) -> Sentence:
@@ -34,5 +36,7 @@ def _otherwise(done: Done) -> str:
         return "maybe_sent"
     if done.verb == "wait" and after.get("attempt_count") and after.get("known") in ASKED_WHEN_BACK:
         return "wait_and_ask"
+    if done.verb == "unblock" and after.get("known") in NOT_RETRIED:
+        return "came_back"
     resend = str(after.get("resend", ""))
     return resend if done.verb in ("approve", "decline") and resend in DONE_OTHERWISE else ""

@@ -35,6 +35,9 @@ _BLOCKED: Final = {
     codes.ADDRESS_BOUNCED: "bounced",
     codes.ADDRESS_COMPLAINED: "complained",
     codes.ADDRESS_GONE: "gone",
+    # The answer itself closed it (SendResult.address_gone).
+    **dict.fromkeys(("webhook.gone", "webpush.gone", "twilio.opted_out"), "gone"),
+    **dict.fromkeys(("telegram.blocked", "telegram.deactivated", "telegram.kicked", "telegram.chat_not_found"), "gone"),
 }
 _BLOCKING: Final = frozenset({Known.BOUNCED, Known.SUPPRESSED, Known.COMPLAINED})
 _CAME_BACK: Final = frozenset({Known.BOUNCED, Known.SOFT_BOUNCED, Known.SUPPRESSED})

@@ -143,6 +143,7 @@ DONE_OTHERWISE: Final[dict[str, Sentence]] = {
         "Closed, and owed to the other address: an earlier message may have arrived, so somebody else must approve it."
     ),
     "correction_undone": _("Undone: nothing goes to this address. The one before it can be reopened."),
+    "came_back": _("Lifted: the next notification to this address is sent. This one came back, and is not sent again."),
 }
 # What it came to where the account is not called now; when it is follows in a sentence of its own.
 DONE_HELD: Final[dict[str, Sentence]] = {

@@ -7,12 +7,20 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, connection, transaction
 
+from notifications.cli import seed
 from notifications.models import DeliveryBlock
+from notifications.policy.codes import WEBHOOK_CODES, WEBPUSH_CODES
+from notifications.policy.text_codes import TELEGRAM_CODES, TWILIO_CODES
+from notifications.states import NextAction
+from reviews.done_words import done_sentence
 from reviews.models import Review
+from reviews.record import Done
 from tests.reviews import cases
 from tests.reviews.cases import block, login, make_case, post
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
+OF_PROVIDERS = WEBHOOK_CODES | WEBPUSH_CODES | TWILIO_CODES | TELEGRAM_CODES
+STOPPED = seed.rejected("address_bounced", 422, NextAction.CORRECT_ADDRESS)
 WHY = "The recipient's server was mended, and he confirmed it."
 
 
@@ -31,6 +39,30 @@ def test_a_lead_lifts_it_with_a_reason_on_record(reason: str) -> None:
     page = login("lena").get("/reviews/log/?verb=unblock").content.decode()
     assert "Lift the block of the address" in page
     assert "server was mended" in page
+
+
+def test_where_the_message_itself_came_back_nobody_is_told_to_wait_for_its_retry() -> None:
+    came_back, stopped = make_case(cases.BOUNCED), make_case(STOPPED)
+    for intent, said in ((came_back, "came back, and is not sent again"), (stopped, "waits for a retry")):
+        block(intent)
+        assert lift("lena", intent).status_code == 303
+        assert said in told(intent)
+
+
+def told(intent: Any) -> str:
+    """Give what is said of a decision, as the page after it does."""
+    review = Review.objects.get(action="unblock", intent=intent)
+    return str(done_sentence(Done("unblock", intent.pk, review.at, after=review.after or {})))
+
+
+@pytest.mark.parametrize("code", [code for code, text in OF_PROVIDERS.items() if "blocked on this channel" in text])
+def test_at_the_case_whose_own_answer_closed_the_address_it_can_be_lifted(code: str) -> None:
+    intent = make_case(seed.rejected(code, 410, NextAction.CORRECT_ADDRESS))
+    block(intent, "gone")
+    assert "/unblock" in login("lena").get(f"/reviews/{intent.pk}/").content.decode()
+    assert lift("lena", intent).status_code == 303
+    assert not DeliveryBlock.objects.exists()
+    assert post(login("lena"), intent, "retry", reason_code="code_fixed").status_code == 303
 
 
 def test_an_operator_may_not() -> None:
