@@ -104,13 +104,12 @@ def quoted(text: str, code: str) -> str:
     return with_name(name, address) if name else address
 
 
-def mark(message: Message) -> str:
-    """Give 32 digits that no other message has: made of its content, time, notification and generation."""
+def mark(message: Message, *more: str) -> str:
+    """Give 32 digits that no other message has: made of its content, time, notification, generation and of `more`."""
     digest = hashlib.sha256()
     parts = (message.sender, message.to, message.subject, message.text, message.html or "", message.reply_to or "")
     tags = (f"{name}={value}" for name, value in sorted(message.tags.items()))
-    files = (f"{one.name}\0{one.media_type}\0{hashlib.sha256(one.content).hexdigest()}" for one in message.attachments)
-    for part in (*parts, *tags, str(message.prepared_at), *files):
+    for part in (*parts, *tags, str(message.prepared_at), *more):
         plain = part.encode("utf-8", "backslashreplace")
         digest.update(len(plain).to_bytes(8, "big") + plain)
     return digest.hexdigest()[:32]

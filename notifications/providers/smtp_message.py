@@ -8,6 +8,7 @@ Source: RFC 5321 sections 4.1.1 and 4.5.2, RFC 5322 sections 2.1.1 and 3.6.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -57,7 +58,8 @@ def frozen_letter(message: Message) -> bytes:
         raise Unsendable("empty_body")
     if message.prepared_at is None:
         raise Unsendable("invalid_data")
-    mark = mail_fields.mark(message)
+    files = (f"{one.name}\0{one.media_type}\0{hashlib.sha256(one.content).hexdigest()}" for one in message.attachments)
+    mark = mail_fields.mark(message, *files)
     domain = sender.rpartition("@")[2]
     headers = [
         ("Message-ID", f"<{mark}@{domain}>"),

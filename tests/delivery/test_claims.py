@@ -67,6 +67,7 @@ def test_a_claim_leaves_its_worker_its_attempt_and_the_hash_of_its_bytes_in_the_
     row = place.intent(intent)
     assert (entry["kind"], entry["worker"], entry["attempt"], entry["fence"]) == ("claimed", WORKER, 1, 1)
     (digest,) = place.sql("SELECT encode(sha256, 'hex') FROM notifyops_private.notifications_prepared")[0]
+    assert entry["detail"].pop("template")
     assert entry["detail"] == {"sha256": digest}
     assert (row.state, row.leased_by, row.attempt_count, row.fence) == ("sending", WORKER, 1, lease.fence)
 

@@ -118,7 +118,7 @@ def test_a_retry_is_advised_once_the_account_was_changed() -> None:
     assert in_queue(intent) == head(html)
 
 
-@pytest.mark.parametrize("code", sorted(UNPREPARED - {"invalid_sender", "invalid_reply_to"}))
+@pytest.mark.parametrize("code", sorted(UNPREPARED - {"invalid_sender", "invalid_reply_to", "attachments_not_taken"}))
 def test_what_the_caller_gave_is_never_blamed_on_the_account(code: str) -> None:
     intent = make_case(unprepared(code))
     for who in ("olga", "lena"):

@@ -21,7 +21,7 @@ from tests.reviews.deciding import NEW, decide
 
 pytestmark = pytest.mark.django_db(transaction=True)
 AGAIN = "The account “resend” is not called now: this is done when it is called again, %s."
-SECONDS, WORKER = "within seconds", "by the next free worker"
+SECONDS, WORKER = "within a minute", "by the next free worker"
 
 
 def hold(account_id: int, **facts: Any) -> str:
