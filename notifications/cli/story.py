@@ -29,6 +29,9 @@ def found(options: dict[str, Any]) -> dict[str, Any]:
     if others:
         places = " or ".join(f"--workspace '{row['workspace']}'" for row in others)
         raise Refused(f'No notification "{key}" here; there is one with {places}.')
+    near = key.replace("_", "-")
+    if near != key and rows("SELECT * FROM notifyops.status(%s, %s)", [near, workspace]):
+        raise Refused(f'No notification "{key}"; there is "{near}": a key has the type with - for _.')
     raise Refused(f'No notification "{key}". {strange_workspace(workspace) or in_workspace(workspace)}')
 
 

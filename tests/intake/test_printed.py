@@ -1,4 +1,4 @@
-"""Every time that the terminal prints for a person says that it is UTC; every line names its workspace once."""
+"""What the terminal prints for a person: times with their zone, workspaces once, keys as they are."""
 
 from __future__ import annotations
 
@@ -41,3 +41,11 @@ def test_what_is_told_of_a_check_adds_up_to_the_whole_range_where_numbers_are_mi
     parts = list(doctor.chunks(first - 1_000, last, 1))
     assert sum(covered for _, _, covered in parts) == last - first + 1_001
     assert len(parts) == 2
+
+
+def test_a_key_with_the_types_underscore_is_told_from_the_right_one() -> None:
+    enqueue("r-1")
+    for verb in ("show", "explain"):
+        answer = notify(verb, "report_approved/r-1")
+        assert answer.code == 1
+        assert 'there is "report-approved/r-1": a key has the type with - for _.' in answer.err
