@@ -9,6 +9,7 @@ from django.core.management.base import CommandParser
 from notifications.cli.terminal import Refused, rows
 from notifications.command_line import strange_workspace
 from notifications.outbox import in_workspace
+from notifications.types import registry
 
 
 def add_key(parser: CommandParser) -> None:
@@ -29,10 +30,18 @@ def found(options: dict[str, Any]) -> dict[str, Any]:
     if others:
         places = " or ".join(f"--workspace '{row['workspace']}'" for row in others)
         raise Refused(f'No notification "{key}" here; there is one with {places}.')
-    near = key.replace("_", "-")
+    near = _with_dashes(key)
     if near != key and rows("SELECT * FROM notifyops.status(%s, %s)", [near, workspace]):
         raise Refused(f'No notification "{key}"; there is "{near}": a key has the type with - for _.')
     raise Refused(f'No notification "{key}". {strange_workspace(workspace) or in_workspace(workspace)}')
+
+
+def _with_dashes(key: str) -> str:
+    """Give the key as it is made by itself: `-` for `_` in the name of its type, and nowhere else."""
+    types = {kind.name for kind in registry}
+    parts = key.split("/")
+    head = [part.replace("_", "-") if part in types else part for part in parts[:2]]
+    return "/".join([*head, *parts[2:]])
 
 
 def log_of(intent_id: int) -> list[dict[str, Any]]:

@@ -109,7 +109,7 @@ TRANSPORT_CODES: Final[dict[str, str]] = {
     "not_sent.deadline": "The time for the call ran out before the request was written; nothing was sent.",
     "not_sent.stale_connection": "The kept connection had been closed by the provider; nothing was sent.",
     "not_sent.lease_over": "The lease no longer covered the call when it was about to be written; nothing was sent.",
-    "not_sent.given_back": "The worker or its account was stopped before the call began; nothing was sent.",
+    "not_sent.given_back": "The worker ended, or the message's account was stopped, before the call; nothing was sent.",
     "not_sent.withheld": "The last check before the write forbade the request; nothing was sent.",
     "not_sent.internal_error": "An error on our side stopped the call before the write; nothing was sent.",
     "unknown.deadline": "No complete answer came in time; the provider may have accepted the message.",

@@ -9,7 +9,7 @@ import pytest
 from notifications import doctor
 from tests.intake.notify_cli import notify
 
-pytestmark = pytest.mark.django_db(databases=["default"])
+pytestmark = pytest.mark.django_db(databases=["default", "owner"])
 
 _TIME = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?( UTC|Z)?")
 
@@ -49,3 +49,13 @@ def test_a_key_with_the_types_underscore_is_told_from_the_right_one() -> None:
         answer = notify(verb, "report_approved/r-1")
         assert answer.code == 1
         assert 'there is "report-approved/r-1": a key has the type with - for _.' in answer.err
+
+
+def test_the_underscore_of_a_report_id_stays_and_nobody_elses_is_named() -> None:
+    enqueue("q3-2026")
+    assert "there is" not in notify("show", "report_approved/q3_2026").err
+    enqueue("q3_2026")
+    assert 'there is "report-approved/q3_2026"' in notify("show", "report_approved/q3_2026").err
+    enqueue("r-1", "--workspace", "acme")
+    err = notify("show", "acme/report_approved/r-1", "--workspace", "acme").err
+    assert 'there is "acme/report-approved/r-1"' in err
